@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a rank says beside the bytes of its messages: the call that it makes, in one number. Ranks whose calls differ
-// thus learn it by the first message, also where as many bytes travel.
+// One collective as a value: what is sent, what is received, and what ranks compare of it.
 #pragma once
-
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <iterator>
+#include <numeric>
+#include <span>
 #include <string>
 
+#include "core/array.h"
+#include "core/deadline.h"
 #include "core/dtype.h"
 #include "gradstep/comm.h"
 
@@ -21,29 +21,164 @@ enum class CallKind : std::uint8_t {
   none,  ///< not said
   all_reduce,
   reduce_scatter,
+  reduce_scatter_v,
   all_gather,
+  all_gather_v,
   all_to_all,
   exchange,
   broadcast,
-  point_to_point,
+  send,
+  recv,
   barrier,
   channel,  ///< another channel is made
 };
 
+/// A kind uses the fields that its maker sets. The memory that they point to outlives the call.
 struct Call {
   CallKind kind = CallKind::none;
-  std::int64_t count = 0;  ///< elements, or bytes
-  bool has_dtype = false;
-  DType dtype = DType::u8;
-  std::int32_t op = 0;
-  std::int32_t root = 0;
+  Array data{};    ///< of a reduction: its input, and its output where it works in place
+  Array output{};  ///< of a reduce_scatter
+  const void* send = nullptr;
+  void* receive = nullptr;
+  std::int64_t bytes = 0;                         ///< of one rank's block
+  std::span<const std::int64_t> counts{};         ///< by rank: elements of a reduction, else bytes
+  std::span<const std::int64_t> receive_bytes{};  ///< by rank, of an exchange
+  std::int32_t op = GRADSTEP_REDUCE_SUM;
+  double divisor = 1;
+  std::int32_t root = 0;  ///< of a broadcast; the other rank of a send or recv
 
-  static Call of_bytes(CallKind kind, std::int64_t bytes, std::int32_t root = 0) {
-    return {kind, bytes, false, DType::u8, 0, root};
+  /// data = reduction over ranks [/ divisor], in place, contiguous. The owner of each piece divides it, once.
+  static Call all_reduce(const Array& data, std::int32_t op, double divisor) {
+    Call call{CallKind::all_reduce};
+    call.data = data;
+    call.op = op;
+    call.divisor = divisor;
+    return call;
   }
-  static Call of_reduction(CallKind kind, std::int64_t count, DType dtype, std::int32_t op) {
-    return {kind, count, true, dtype, op, 0};
+  /// output = this rank's block of the reduction of `input`, which has world_size blocks.
+  static Call reduce_scatter(const Array& input, const Array& output, std::int32_t op) {
+    Call call{CallKind::reduce_scatter};
+    call.data = input;
+    call.output = output;
+    call.op = op;
+    return call;
   }
+  /// Piece r of `data`, one after the other, has counts[r] elements (equal on all ranks). This rank's piece becomes the
+  /// reduction [/ divisor]; the others keep what they were.
+  static Call reduce_scatter_v(const Array& data, std::span<const std::int64_t> counts, std::int32_t op,
+                               double divisor) {
+    Call call{CallKind::reduce_scatter_v};
+    call.data = data;
+    call.counts = counts;
+    call.op = op;
+    call.divisor = divisor;
+    return call;
+  }
+  /// `receive` holds world_size blocks of `bytes`. `send` may be this rank's block of it.
+  static Call all_gather(const void* send, void* receive, std::int64_t bytes) {
+    Call call{CallKind::all_gather};
+    call.send = send;
+    call.receive = receive;
+    call.bytes = bytes;
+    return call;
+  }
+  /// Block r has bytes[r] bytes; `bytes` is equal on all ranks.
+  static Call all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes) {
+    Call call{CallKind::all_gather_v};
+    call.send = send;
+    call.receive = receive;
+    call.counts = bytes;
+    return call;
+  }
+  /// Piece q of `send`, one after the other, has bytes[q] bytes (equal on all ranks) and goes to rank q. receive = this
+  /// rank's piece of every rank, in their order.
+  static Call all_to_all(const void* send, void* receive, std::span<const std::int64_t> bytes) {
+    Call call{CallKind::all_to_all};
+    call.send = send;
+    call.receive = receive;
+    call.counts = bytes;
+    return call;
+  }
+  /// Piece q of `send` goes to rank q, piece r of `receive` comes from rank r, pieces one after the other. The two
+  /// sides of a pair agree on the bytes. UNSUPPORTED where an engine only gathers.
+  static Call exchange(const void* send, std::span<const std::int64_t> send_bytes, void* receive,
+                       std::span<const std::int64_t> receive_bytes) {
+    Call call{CallKind::exchange};
+    call.send = send;
+    call.receive = receive;
+    call.counts = send_bytes;
+    call.receive_bytes = receive_bytes;
+    return call;
+  }
+  static Call broadcast(void* data, std::int64_t bytes, std::int32_t root) {
+    Call call{CallKind::broadcast};
+    call.send = call.receive = data;
+    call.bytes = bytes;
+    call.root = root;
+    return call;
+  }
+  static Call send_to(const void* data, std::int64_t bytes, std::int32_t to) {
+    Call call{CallKind::send};
+    call.send = data;
+    call.bytes = bytes;
+    call.root = to;
+    return call;
+  }
+  static Call recv_from(void* data, std::int64_t bytes, std::int32_t from) {
+    Call call{CallKind::recv};
+    call.receive = data;
+    call.bytes = bytes;
+    call.root = from;
+    return call;
+  }
+};
+
+inline std::int64_t total_of(std::span<const std::int64_t> counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+}
+
+/// The calls by their names, for a class with run(const Call&, const Deadline&). Call's makers say what they do.
+template <class Self>
+class NamedCalls {
+ public:
+  void all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
+    run(Call::all_reduce(data, op, divisor), deadline);
+  }
+  void reduce_scatter(const Array& input, const Array& output, std::int32_t op, const Deadline& deadline) {
+    run(Call::reduce_scatter(input, output, op), deadline);
+  }
+  void reduce_scatter_v(const Array& data, std::span<const std::int64_t> counts, std::int32_t op, double divisor,
+                        const Deadline& deadline) {
+    run(Call::reduce_scatter_v(data, counts, op, divisor), deadline);
+  }
+  void all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline) {
+    run(Call::all_gather(send, receive, bytes), deadline);
+  }
+  void all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes, const Deadline& deadline) {
+    run(Call::all_gather_v(send, receive, bytes), deadline);
+  }
+  void all_to_all(const void* send, void* receive, std::span<const std::int64_t> bytes, const Deadline& deadline) {
+    run(Call::all_to_all(send, receive, bytes), deadline);
+  }
+  void exchange(const void* send, std::span<const std::int64_t> send_bytes, void* receive,
+                std::span<const std::int64_t> receive_bytes, const Deadline& deadline) {
+    run(Call::exchange(send, send_bytes, receive, receive_bytes), deadline);
+  }
+  void broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline) {
+    run(Call::broadcast(data, bytes, root), deadline);
+  }
+  void send(const void* data, std::int64_t bytes, std::int32_t to, const Deadline& deadline) {
+    run(Call::send_to(data, bytes, to), deadline);
+  }
+  void recv(void* data, std::int64_t bytes, std::int32_t from, const Deadline& deadline) {
+    run(Call::recv_from(data, bytes, from), deadline);
+  }
+  void barrier(const Deadline& deadline) { run(Call{CallKind::barrier}, deadline); }
+
+ private:
+  friend Self;
+  NamedCalls() = default;
+  void run(const Call& call, const Deadline& deadline) { static_cast<Self*>(this)->run(call, deadline); }
 };
 
 /// What goes with each message, where an engine carries it.
@@ -57,38 +192,13 @@ struct Said {
   void hear(std::uint64_t peers) { heard = heard || peers != note; }
 };
 
-/// Counts from 2^32 on are taken for that many; their messages differ in length.
-constexpr std::uint64_t code_of(const Call& call) {
-  const auto count = static_cast<std::uint64_t>(std::clamp<std::int64_t>(call.count, 0, 0xffffffff));
-  return static_cast<std::uint64_t>(call.kind) << 60U | static_cast<std::uint64_t>(call.has_dtype) << 59U |
-         static_cast<std::uint64_t>(call.op & 7) << 56U | static_cast<std::uint64_t>(call.dtype) << 48U |
-         static_cast<std::uint64_t>(call.root & 0xffff) << 32U | count;
-}
+/// What ranks compare of a call, in one number. Counts from 2^32 on are taken for that many; their messages differ in
+/// length.
+std::uint64_t code_of(const Call& call);
 
-inline std::string text_of_call(std::uint64_t code) {
-  static constexpr const char* kKinds[] = {"nothing",  "all_reduce", "reduce_scatter", "all_gather", "all_to_all",
-                                           "exchange", "broadcast",  "send or recv",   "barrier",    "dup or split"};
-  static constexpr const char* kOps[] = {"sum", "max", "min"};
-  const auto kind = static_cast<std::size_t>(code >> 60U);
-  if (kind >= std::size(kKinds)) return "something unknown";
-  std::string text = kKinds[kind];
-  const auto count = code & 0xffffffffU;
-  const bool counts = kind >= 1 && kind <= 7 && static_cast<CallKind>(kind) != CallKind::exchange;
-  if ((code >> 59U & 1U) != 0) {
-    text += fmt::format(" of {} {}", count, name_of(static_cast<DType>(code >> 48U & 0xffU)));
-    const auto op = static_cast<std::size_t>(code >> 56U & 7U);
-    if (op < std::size(kOps)) text += fmt::format(" by {}", kOps[op]);
-  } else if (counts) {
-    text += fmt::format(" of {} bytes", count);
-  }
-  if (static_cast<CallKind>(kind) == CallKind::broadcast) text += fmt::format(" from rank {}", code >> 32U & 0xffffU);
-  return text;
-}
+std::string text_of_call(std::uint64_t code);
 
 /// "rank 1 calls ..., rank 0 calls ...".
-inline std::string text_of_difference(std::int32_t peer, std::uint64_t peers, std::int32_t rank, std::uint64_t own) {
-  if (peers == own) return fmt::format("rank {} and rank {} call {} with other sizes", peer, rank, text_of_call(own));
-  return fmt::format("rank {} calls {}, rank {} calls {}", peer, text_of_call(peers), rank, text_of_call(own));
-}
+std::string text_of_difference(std::int32_t peer, std::uint64_t peers, std::int32_t rank, std::uint64_t own);
 
 }  // namespace gradstep

@@ -18,6 +18,11 @@ const std::byte* at(const void* base, std::int64_t offset) {
   return base == nullptr ? nullptr : static_cast<const std::byte*>(base) + offset;
 }
 
+/// Blocks of so many bytes, one after the other.
+void place_blocks(std::span<const std::int64_t> bytes, std::vector<std::int64_t>& offsets) {
+  std::exclusive_scan(bytes.begin(), bytes.end(), offsets.begin(), std::int64_t{0});
+}
+
 }  // namespace
 
 // The circle method: with n players (one a dummy if world_size is odd) rank n - 1 stays, the others turn. In round k
@@ -44,6 +49,7 @@ Collectives::Collectives(std::shared_ptr<Engine> engine, const Site& site, std::
       receive_data_(send_data_.size()),
       receive_bytes_(send_data_.size()),
       offsets_(send_data_.size()),
+      receive_offsets_(send_data_.size()),
       send_staging_(site_.backend().memory()),
       receive_staging_(site_.backend().memory()),
       sent_(std::move(sent)) {}
@@ -176,7 +182,7 @@ void Collectives::all_gather_v(const void* send, void* receive, std::span<const 
   if (!engine_->can_exchange()) return padded_all_gather_v(send, at(receive, 0), bytes, deadline);
 
   const auto own = static_cast<std::size_t>(rank());
-  place_blocks(bytes);
+  place_blocks(bytes, offsets_);
   copy(at(receive, offsets_[own]), send, bytes[own]);
   exchange([&](std::int32_t) { return Outgoing{send, bytes[own]}; },
            [&](std::int32_t from) {
@@ -184,10 +190,6 @@ void Collectives::all_gather_v(const void* send, void* receive, std::span<const 
              return Incoming{at(receive, offsets_[r]), bytes[r]};
            },
            deadline);
-}
-
-void Collectives::place_blocks(std::span<const std::int64_t> bytes) {
-  std::exclusive_scan(bytes.begin(), bytes.end(), offsets_.begin(), std::int64_t{0});
 }
 
 void Collectives::padded_all_gather_v(const void* send, std::byte* receive, std::span<const std::int64_t> bytes,
@@ -216,7 +218,7 @@ void Collectives::all_to_all(const void* send, void* receive, std::span<const st
                              const Deadline& deadline) {
   if (world_size() > 1 && !engine_->can_exchange()) return gathered_all_to_all(send, at(receive, 0), bytes, deadline);
   const auto own = static_cast<std::size_t>(rank());
-  place_blocks(bytes);
+  place_blocks(bytes, offsets_);
   copy(at(receive, rank() * bytes[own]), at(send, offsets_[own]), bytes[own]);
   if (world_size() == 1) return;
   exchange(
@@ -225,6 +227,25 @@ void Collectives::all_to_all(const void* send, void* receive, std::span<const st
         return Outgoing{at(send, offsets_[q]), bytes[q]};
       },
       [&](std::int32_t from) { return Incoming{at(receive, from * bytes[own]), bytes[own]}; }, deadline);
+}
+
+void Collectives::exchange_v(const void* send, std::span<const std::int64_t> send_bytes, void* receive,
+                             std::span<const std::int64_t> receive_bytes, const Deadline& deadline) {
+  const auto own = static_cast<std::size_t>(rank());
+  place_blocks(send_bytes, offsets_);
+  place_blocks(receive_bytes, receive_offsets_);
+  copy(at(receive, receive_offsets_[own]), at(send, offsets_[own]), send_bytes[own]);
+  if (world_size() == 1) return;
+  exchange(
+      [&](std::int32_t to) {
+        const auto q = static_cast<std::size_t>(to);
+        return Outgoing{at(send, offsets_[q]), send_bytes[q]};
+      },
+      [&](std::int32_t from) {
+        const auto r = static_cast<std::size_t>(from);
+        return Incoming{at(receive, receive_offsets_[r]), receive_bytes[r]};
+      },
+      deadline);
 }
 
 // Every rank sees all pieces and keeps its own: the price of an engine that only gathers.

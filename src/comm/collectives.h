@@ -13,12 +13,30 @@
 #include <vector>
 
 #include "backend/site.h"
-#include "comm/communicator.h"
 #include "comm/engine.h"
 #include "comm/staging.h"
 #include "core/function_ref.h"
 
 namespace gradstep {
+
+/// Gathering everything is one round where a direct exchange of pieces takes two, but moves world_size / 2 times the
+/// bytes. Up to this many bytes sent by a rank the round is dearer.
+inline constexpr std::int64_t kGatherBytes = 64 * 1024;
+/// What each rank contributes at a time when everything is gathered; bounds the staging memory.
+inline constexpr std::int64_t kGatherSliceBytes = std::int64_t{1} << 20;
+/// What each rank owns of the data at a time when it is summed directly. Each takes two rounds, which a network makes
+/// dear; where ranks copy through memory it is better to stay in the caches.
+inline constexpr std::int64_t kPieceBytes = std::int64_t{1} << 23;
+inline constexpr std::int64_t kPieceBytesInMemory = std::int64_t{1} << 21;
+
+struct Outgoing {
+  const void* data = nullptr;
+  std::int64_t bytes = 0;
+};
+struct Incoming {
+  void* data = nullptr;
+  std::int64_t bytes = 0;
+};
 
 /// What a rank has sent, counted as the algorithms below send it.
 using SentBytes = std::atomic<std::int64_t>;
@@ -31,8 +49,6 @@ class Collectives {
   std::int32_t rank() const { return engine_->rank(); }
   std::int32_t world_size() const { return engine_->world_size(); }
 
-  using Outgoing = Communicator::Outgoing;
-  using Incoming = Communicator::Incoming;
   /// Sends outgoing(p) to, and receives incoming(p) from, every other rank p. The two sides of a pair agree on the
   /// bytes; what has none is not sent. Needs point to point.
   void exchange(FunctionRef<Outgoing(std::int32_t)> outgoing, FunctionRef<Incoming(std::int32_t)> incoming,
@@ -43,6 +59,9 @@ class Collectives {
   void all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes, const Deadline& deadline);
   /// Piece q of `send` has bytes[q] bytes; receive = this rank's piece of every rank, in their order.
   void all_to_all(const void* send, void* receive, std::span<const std::int64_t> bytes, const Deadline& deadline);
+  /// As Call::exchange(). Needs can_exchange() of the engine.
+  void exchange_v(const void* send, std::span<const std::int64_t> send_bytes, void* receive,
+                  std::span<const std::int64_t> receive_bytes, const Deadline& deadline);
   void broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline);
   void send(const void* data, std::int64_t bytes, std::int32_t to, const Deadline& deadline);
   void recv(void* data, std::int64_t bytes, std::int32_t from, const Deadline& deadline);
@@ -59,8 +78,6 @@ class Collectives {
                        const Deadline& deadline);
   void copy(void* destination, const void* source, std::int64_t bytes) const;
   void engine_all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline);
-  /// Blocks of so many bytes, one after the other.
-  void place_blocks(std::span<const std::int64_t> bytes);
   void padded_all_gather_v(const void* send, std::byte* receive, std::span<const std::int64_t> bytes,
                            const Deadline& deadline);
   void gathered_all_to_all(const void* send, std::byte* receive, std::span<const std::int64_t> bytes,
@@ -78,7 +95,8 @@ class Collectives {
   std::vector<std::int64_t> send_bytes_;
   std::vector<void*> receive_data_;
   std::vector<std::int64_t> receive_bytes_;
-  std::vector<std::int64_t> offsets_;  // of the blocks of all ranks
+  std::vector<std::int64_t> offsets_;  // of the blocks of all ranks, of what is sent or gathered
+  std::vector<std::int64_t> receive_offsets_;
   Staging send_staging_;
   Staging receive_staging_;
   std::shared_ptr<SentBytes> sent_;

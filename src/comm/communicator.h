@@ -1,128 +1,129 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// One rank's connection to its peers: collectives in rank order over whatever the engine's vtable offers.
+// One rank's connection to its peers: collectives on the host's memory, with deadlines, one error for good, interrupts and
+// statistics, over any engine.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "backend/context.h"
-#include "core/array.h"
+#include "comm/call.h"
+#include "comm/channel.h"
+#include "comm/collectives.h"
+#include "comm/comm_settings.h"
+#include "comm/connection.h"
+#include "comm/peer_wait.h"
 #include "core/deadline.h"
+#include "core/function_ref.h"
 #include "gradstep/comm.h"
 
 namespace gradstep {
 
-class DeviceCollectives;
-
-/// Gathering everything is one round where a direct exchange of pieces takes two, but moves world_size / 2 times the
-/// bytes. Up to this many bytes sent by a rank the round is dearer.
-inline constexpr std::int64_t kGatherBytes = 64 * 1024;
-/// What each rank contributes at a time when everything is gathered; bounds the staging memory.
-inline constexpr std::int64_t kGatherSliceBytes = std::int64_t{1} << 20;
-/// What each rank owns of the data at a time when it is summed directly. Each takes two rounds, which a network makes
-/// dear; where ranks copy through memory it is better to stay in the caches.
-inline constexpr std::int64_t kPieceBytes = std::int64_t{1} << 23;
-inline constexpr std::int64_t kPieceBytesInMemory = std::int64_t{1} << 21;
-
 /// Shared by the public handle and by reducers. One call at a time; abort(), status() and stats() from any thread.
 /// Every call throws the first error for good once the communicator is broken.
-class Communicator {
+class Communicator : public NamedCalls<Communicator> {
  public:
-  virtual ~Communicator() = default;
+  using Status = Connection::Status;
 
-  virtual std::int32_t rank() const = 0;
-  virtual std::int32_t world_size() const = 0;
-  virtual std::int32_t local_rank() const = 0;
+  /// `hosts` has, for each rank, a number that is equal for ranks of one host.
+  Communicator(std::shared_ptr<Context> context, std::shared_ptr<Engine> engine, const CommSettings& settings,
+               std::vector<std::uint64_t> hosts);
+  /// Collective: the ranks tell each other their hosts, and compare what must be equal (else MISMATCH).
+  static std::shared_ptr<Communicator> handshake(std::shared_ptr<Context> context, std::shared_ptr<Engine> engine,
+                                                 const CommSettings& settings, const Deadline& deadline);
+  void log_connected() const;
+
+  std::int32_t rank() const { return connection_.rank(); }
+  std::int32_t world_size() const { return connection_.world_size(); }
+  std::int32_t local_rank() const;
   /// That it was made with.
-  virtual const Context& context() const = 0;
+  const Context& context() const { return *connection_.context(); }
   /// The name of what carries the bytes.
-  virtual const std::string& engine() const = 0;
-
+  const std::string& engine() const { return connection_.name(); }
+  Connection& connection() { return connection_; }
   /// The deadline of a public call that starts now.
-  virtual Deadline deadline() const = 0;
-
-  /// data = reduction over ranks [/ divisor], in place, contiguous. The division is done once, by the owner of each
-  /// piece. Counts as one all-reduce.
-  virtual void all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) = 0;
-  virtual void reduce_scatter(const Array& input, const Array& output, std::int32_t op, const Deadline& deadline) = 0;
-  /// Piece r of `data`, one after the other, has counts[r] elements (equal on all ranks). This rank's piece becomes the
-  /// reduction [/ divisor]; the others keep what they were.
-  virtual void reduce_scatter_v(const Array& data, std::span<const std::int64_t> counts, std::int32_t op,
-                                double divisor, const Deadline& deadline) = 0;
-  /// receive holds world_size blocks of `bytes`.
-  virtual void all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline) = 0;
-  /// Block r has bytes[r] bytes; bytes is equal on all ranks.
-  virtual void all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes,
-                            const Deadline& deadline) = 0;
-  /// Piece q of `send`, one after the other, has bytes[q] bytes (equal on all ranks) and goes to rank q. receive = this
-  /// rank's piece of every rank, in their order.
-  virtual void all_to_all(const void* send, void* receive, std::span<const std::int64_t> bytes,
-                          const Deadline& deadline) = 0;
+  Deadline deadline() const { return Deadline::after_ms(settings_.timeout_ms); }
   /// False where an engine only gathers; exchange() is UNSUPPORTED there, all_to_all() gathers everything.
-  virtual bool can_exchange() const = 0;
+  bool can_exchange() const { return connection_.engine().can_exchange() || world_size() == 1; }
   /// kPieceBytes, or kPieceBytesInMemory.
-  virtual std::int64_t piece_bytes() const = 0;
-  struct Outgoing {
-    const void* data = nullptr;
-    std::int64_t bytes = 0;
-  };
-  struct Incoming {
-    void* data = nullptr;
-    std::int64_t bytes = 0;
-  };
-  /// Sends outgoing[q] to, and receives incoming[q] from, every other rank q. The two sides of a pair agree on the
-  /// bytes; what has none is not sent, and the own entries are not looked at.
-  virtual void exchange(std::span<const Outgoing> outgoing, std::span<const Incoming> incoming,
-                        const Deadline& deadline) = 0;
-  virtual void broadcast(void* data, std::int64_t bytes, std::int32_t root, const Deadline& deadline) = 0;
-  virtual void send(const void* data, std::int64_t bytes, std::int32_t to, const Deadline& deadline) = 0;
-  virtual void recv(void* data, std::int64_t bytes, std::int32_t from, const Deadline& deadline) = 0;
-  virtual void barrier(const Deadline& deadline) = 0;
-  virtual bool vote(bool yes, const Deadline& deadline) = 0;
+  std::int64_t piece_bytes() const {
+    return connection_.engine().shares_memory() ? kPieceBytesInMemory : kPieceBytes;
+  }
 
-  virtual std::shared_ptr<Communicator> split(std::int32_t color, std::int32_t key, const Deadline& deadline) = 0;
-  virtual std::shared_ptr<Communicator> dup(const Deadline& deadline) = 0;
+  /// One call, on the host's memory.
+  void run(const Call& call, const Deadline& deadline);
+  /// Returns whether all ranks say yes. Collective.
+  bool vote(bool yes, const Deadline& deadline);
+  /// Runs `body` as `call` of the engine: refuses if broken, takes the engine, counts and times. Any failure of `body`
+  /// breaks the communicator.
+  void perform(Engine& engine, const Call& call, const Deadline& deadline, FunctionRef<void()> body);
+
+  std::shared_ptr<Communicator> split(std::int32_t color, std::int32_t key, const Deadline& deadline);
+  std::shared_ptr<Communicator> dup(const Deadline& deadline);
   /// A dup for an object of the library, which its host cannot reach: abort() of this communicator is abort() of it
   /// too.
-  virtual std::shared_ptr<Communicator> private_channel(const Deadline& deadline) = 0;
-
-  /// The collectives on memory of `site`, which is that of `device`, put into its queue; NULL where the bytes have to
-  /// pass through the host, and for the host itself. This and `site` outlive it.
-  virtual std::unique_ptr<DeviceCollectives> reach(const Site& site, gradstep_device device) = 0;
+  std::shared_ptr<Communicator> private_channel(const Deadline& deadline);
   /// A dup whose engine of `device`'s memory is a new one or, unless NULL, the host's `native`, an object of that
   /// engine's library. Collective.
-  virtual std::shared_ptr<Communicator> with_device(gradstep_device device, void* native, const Deadline& deadline) = 0;
+  std::shared_ptr<Communicator> with_device(gradstep_device device, void* native, const Deadline& deadline);
+  /// Collective: from here on memory of `device` is carried too, as in with_device().
+  void attach_device(gradstep_device device, void* native, const Deadline& deadline);
+
+  /// A channel on memory of `site`, which is that of `device`, whose calls are put into the site's queue; NULL where the
+  /// bytes have to pass through the host, and for the host itself. This and `site` outlive it.
+  std::unique_ptr<Channel> device_channel(const Site& site, gradstep_device device);
 
   /// Whether notes go with this rank's messages, so that ranks with different ones all hear of it in an all-reduce of
   /// more than nothing.
-  virtual bool carries_notes() const = 0;
+  bool carries_notes() const;
   /// What stands for whatever callers want to be equal on all ranks, from the next call on. Forgets what was heard.
-  virtual void set_note(std::uint64_t note) = 0;
+  void set_note(std::uint64_t note);
   /// A peer's note was another one since set_note().
-  virtual bool heard_other_note() const = 0;
+  bool heard_other_note() const { return connection_.engine().said().heard; }
 
   /// True if start() may be used: calls may come from gradstep's own threads and can be aborted, and no other
   /// communicator uses the channel, so that the order of calls on it is this communicator's alone.
-  virtual bool overlaps() const = 0;
-  /// Runs `job`, which makes calls of this communicator, on the channel's progress thread. Until finish() has returned
-  /// nobody else may make any, but abort(), status() and stats().
-  virtual void start(std::function<void()> job) = 0;
+  bool overlaps() const;
+  /// Runs `job`, which makes calls of this communicator, on the progress thread. Until finish() has returned nobody else
+  /// may make any, but abort(), status() and stats().
+  void start(std::function<void()> job) { wait_.start(std::move(job)); }
   /// Returns when the job has ended; its exception is rethrown as an Error. The host's interrupt is polled meanwhile,
-  /// and aborts the channel.
-  virtual void finish() = 0;
+  /// and aborts the engines.
+  void finish() { wait_.finish(); }
 
-  virtual void abort() noexcept = 0;
-  struct Status {
-    gradstep_status code = GRADSTEP_OK;
-    std::string text;
-  };
-  virtual Status status() const = 0;
-  virtual gradstep_comm_statistics stats() const = 0;
+  void abort() noexcept;
+  Status status() const { return connection_.status(); }
+  gradstep_comm_statistics stats() const;
+
+ private:
+  using Channels = std::vector<std::weak_ptr<Communicator>>;
+  /// As they are now; some may be gone.
+  std::shared_ptr<const Channels> channels() const;
+  /// With an engine of its own for the host's memory alone.
+  std::shared_ptr<Communicator> duplicate_host(const Deadline& deadline);
+  void require_point_to_point(const char* call) const;
+
+  Connection connection_;
+  Site site_;  // the host
+  CommSettings settings_;
+  gradstep_device device_{};  // of a device engine that is another one
+  std::vector<std::uint64_t> hosts_;
+  std::shared_ptr<SentBytes> sent_ = std::make_shared<SentBytes>(0);
+  PeerWait wait_{connection_};
+  Channel channel_;           // of the host's memory
+  bool own_channel_ = false;  // no other communicator calls the engine
+
+  mutable std::mutex stats_mutex_;
+  gradstep_comm_statistics stats_{};
+
+  mutable std::mutex channels_mutex_;
+  std::shared_ptr<const Channels> channels_ = std::make_shared<Channels>();  // replaced, never changed
 };
 
 }  // namespace gradstep

@@ -11,17 +11,7 @@
 
 namespace gradstep {
 
-inline constexpr std::int64_t kDefaultCommTimeoutMs = 30000;
 inline constexpr std::int32_t kMaxLocalRanks = 1024;
-
-/// What every communicator is made with.
-struct CommSettings {
-  std::int64_t timeout_ms = kDefaultCommTimeoutMs;
-  std::int32_t reduction_order = GRADSTEP_REDUCTION_RANK;
-};
-
-/// Checks the timeout and the order of an options struct.
-CommSettings comm_settings(const gradstep_comm_options& options);
 
 std::shared_ptr<Communicator> make_self_communicator(std::shared_ptr<Context> context, const CommSettings& settings);
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counted from the code that does it: src/comm/reductions.cpp, half.cpp, sparse.cpp, adasum.cpp, power_sgd.cpp.
+// Counted from the code that does it: src/comm/channel.cpp, half.cpp, sparse.cpp, adasum.cpp, power_sgd.cpp.
 #include "reduce/exchange_cost.h"
 
 #include <algorithm>

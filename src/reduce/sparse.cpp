@@ -32,12 +32,6 @@ constexpr std::int64_t kHeadSize = kHead * kCountSize;
 
 constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + 7) / 8 * 8; }
 
-std::int64_t total_of(std::span<const std::int64_t> numbers) {
-  std::int64_t total = 0;
-  for (const std::int64_t number : numbers) total += number;
-  return total;
-}
-
 /// What is too large fails before its memory is asked for.
 BucketPlan of_checked_size(BucketPlan plan) {
   if (plan.elements > kMostSparseElements) {

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A host's own collectives.
-#include "comm/engine_communicator.h"
+#include "comm/communicator.h"
+#include "comm/communicators.h"
 #include "core/error.h"
 
 namespace gradstep {
@@ -15,7 +16,7 @@ std::shared_ptr<Communicator> make_host_communicator(std::shared_ptr<Context> co
   if (vtable.rank_ordered != 0 && vtable.rank_ordered != 1) {
     fail_argument("vtable.rank_ordered: is {}, expected 0 or 1", vtable.rank_ordered);
   }
-  return EngineCommunicator::introduce(std::move(context), std::move(engine), settings,
+  return Communicator::handshake(std::move(context), std::move(engine), settings,
                                        Deadline::after_ms(settings.timeout_ms));
 }
 

@@ -5,7 +5,8 @@
 #include <algorithm>
 
 #include "comm/callbacks.h"
-#include "comm/engine_communicator.h"
+#include "comm/communicator.h"
+#include "comm/communicators.h"
 #include "comm/engines/local_group.h"
 #include "core/fork_safe.h"
 
@@ -113,8 +114,8 @@ std::vector<std::shared_ptr<Communicator>> make_local_communicators(const std::s
     auto user = std::make_unique<Member>(group, rank);
     auto engine = Engine::make("local", local_vtable(rank, world_size), user.release(), Engine::Medium::memory,
                                split_local, carry_local);
-    auto communicator = std::make_shared<EngineCommunicator>(context, std::move(engine), settings, hosts);
-    communicator->tell_connected();
+    auto communicator = std::make_shared<Communicator>(context, std::move(engine), settings, hosts);
+    communicator->log_connected();
     communicators.push_back(std::move(communicator));
   }
   return communicators;

@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "comm/engine_communicator.h"
+#include "comm/communicator.h"
+#include "comm/communicators.h"
 #include "comm/engines/peer_processes.h"
 #include "comm/rendezvous/rendezvous.h"
 
@@ -51,7 +52,7 @@ std::shared_ptr<Communicator> make_met_communicator(std::shared_ptr<Context> con
   }
   auto engine = (shares_memory ? connect_shm : connect_gloo)(*store, *context, options,
                                                              name == "auto" ? kChosenRoom : "", deadline);
-  auto communicator = EngineCommunicator::introduce(std::move(context), std::move(engine), settings, deadline);
+  auto communicator = Communicator::handshake(std::move(context), std::move(engine), settings, deadline);
   if (on_devices) communicator->attach_device({GRADSTEP_DEVICE_CUDA, options.device}, nullptr, deadline);
   return communicator;
 }

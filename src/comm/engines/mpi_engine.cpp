@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Connects through libgradstep_mpi.so. The launcher has given the ranks their places.
-#include "comm/engine_communicator.h"
+#include "comm/communicator.h"
+#include "comm/communicators.h"
 #include "comm/engines/plugin_engine.h"
 #include "core/error.h"
 
@@ -18,7 +19,7 @@ std::shared_ptr<Communicator> make_mpi_communicator(std::shared_ptr<Context> con
   gradstep_comm_options connect_options = options;
   connect_options.timeout_ms = deadline.remaining_ms();
   auto engine = connect_plugin("mpi", connect_options, nullptr, native);
-  return EngineCommunicator::introduce(std::move(context), std::move(engine), settings, deadline);
+  return Communicator::handshake(std::move(context), std::move(engine), settings, deadline);
 }
 
 }  // namespace gradstep

@@ -5,7 +5,8 @@
 #include <cstring>
 
 #include "comm/callbacks.h"
-#include "comm/engine_communicator.h"
+#include "comm/communicator.h"
+#include "comm/communicators.h"
 
 namespace gradstep {
 
@@ -16,7 +17,7 @@ std::shared_ptr<Communicator> make_self_communicator(std::shared_ptr<Context> co
     return gradstep_status{GRADSTEP_OK};
   };
   auto engine = Engine::make("self", vtable, nullptr);
-  return std::make_shared<EngineCommunicator>(std::move(context), std::move(engine), settings,
+  return std::make_shared<Communicator>(std::move(context), std::move(engine), settings,
                                               std::vector<std::uint64_t>{0});
 }
 

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "comm/callbacks.h"
-#include "comm/engine_communicator.h"
+#include "comm/communicator.h"
 #include "tests/unit/comm/worlds.h"
 
 namespace gradstep::test {
@@ -172,7 +172,7 @@ TEST(HostEngine, LocalRankCountsRanksOfTheSameHostName) {
   ScriptedHost host;
   gradstep_comm_vtable vtable = host.vtable();
   auto engine = Engine::make("host", vtable, &host);
-  const EngineCommunicator same(context, engine, {}, {7, 7});
+  const Communicator same(context, engine, {}, {7, 7});
   EXPECT_EQ(same.local_rank(), 0);
   run(make_world("local", 3), [](Communicator& comm) { EXPECT_EQ(comm.local_rank(), comm.rank()); });
 }

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "comm/engine_communicator.h"
+#include "comm/communicator.h"
 #include "comm/rendezvous/rendezvous.h"
 #include "tests/unit/comm/worlds.h"
 
@@ -50,7 +50,7 @@ TEST(Auto, TakesTheNetworkIfOneRankIsElsewhere) {
       const Deadline deadline = Deadline::after_ms(20000);
       Rendezvous(*store, *context, "auto", options).meet(bytes, bytes.size() / 3, deadline);
       auto engine = connect_gloo(*store, *context, options, kChosenRoom, deadline);
-      const auto comm = EngineCommunicator::introduce(context, std::move(engine), comm_settings(options), deadline);
+      const auto comm = Communicator::handshake(context, std::move(engine), comm_settings(options), deadline);
       EXPECT_TRUE(comm->vote(true, comm->deadline()));
       return;
     }

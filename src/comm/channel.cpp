@@ -5,13 +5,12 @@
 // bits: direct reduce-scatter and all-gather (each rank owns a piece, gets it from all, sums, and gives the sum to all;
 // the bytes of a ring), everything gathered and summed by everyone (one message each way: for small data, and for
 // engines that only gather), and an engine's own reduction where it sums in rank order too.
-#include "comm/reductions.h"
+#include "comm/channel.h"
 
 #include <algorithm>
 #include <array>
 
 #include "backend/backend.h"
-#include "comm/communicator.h"
 
 namespace gradstep {
 
@@ -37,21 +36,60 @@ bool engines_reduce(DType dtype) { return dtype != DType::f16 && dtype != DType:
 
 }  // namespace
 
-Reductions::Reductions(std::shared_ptr<Engine> engine, const Site& site, std::int32_t order,
-                       std::shared_ptr<SentBytes> sent, Wait wait_for_peers)
+Channel::Channel(std::shared_ptr<Engine> engine, const Site& site, std::int32_t order, std::shared_ptr<SentBytes> sent,
+                 PeerWait* wait)
     : engine_(std::move(engine)),
       site_(site),
       order_(order),
-      wait_for_peers_(std::move(wait_for_peers)),
+      wait_(wait),
       collectives_(engine_, site_, std::move(sent)),
       staging_(site_.backend().memory()),
       sources_(static_cast<std::size_t>(engine_->world_size())) {}
 
-bool Reductions::native_order_serves() const {
+void Channel::run(const Call& call, const Deadline& deadline) {
+  switch (call.kind) {
+    case CallKind::all_reduce:
+      return all_reduce(call.data, call.op, call.divisor, deadline);
+    case CallKind::reduce_scatter:
+      return reduce_scatter(call.data, call.output, call.op, deadline);
+    case CallKind::reduce_scatter_v:
+      return reduce_scatter_v(call.data, call.counts, call.op, call.divisor, deadline);
+    default:
+      wait_for_peers([&] { move(call, deadline); });
+  }
+}
+
+/// Calls that only move bytes.
+void Channel::move(const Call& call, const Deadline& deadline) {
+  switch (call.kind) {
+    case CallKind::all_gather:
+      return collectives_.all_gather(call.send, call.receive, call.bytes, deadline);
+    case CallKind::all_gather_v:
+      return collectives_.all_gather_v(call.send, call.receive, call.counts, deadline);
+    case CallKind::all_to_all:
+      return collectives_.all_to_all(call.send, call.receive, call.counts, deadline);
+    case CallKind::exchange:
+      return collectives_.exchange_v(call.send, call.counts, call.receive, call.receive_bytes, deadline);
+    case CallKind::broadcast:
+      return collectives_.broadcast(call.receive, call.bytes, call.root, deadline);
+    case CallKind::send:
+      if (call.bytes > 0) collectives_.send(call.send, call.bytes, call.root, deadline);
+      return;
+    case CallKind::recv:
+      if (call.bytes > 0) collectives_.recv(call.receive, call.bytes, call.root, deadline);
+      return;
+    case CallKind::barrier:
+      return collectives_.barrier(deadline);
+    default:
+      fail(GRADSTEP_ERR_INTERNAL, "a channel was asked for a call of kind {}", static_cast<int>(call.kind));
+  }
+}
+
+bool Channel::native_order_serves() const {
   return order_ == GRADSTEP_REDUCTION_ENGINE || engine_->vtable().rank_ordered == 1;
 }
 
-const WorkList& Reductions::work_for(std::int64_t count) {
+const WorkList& Channel::work_for(std::int64_t count) {
   if (work_size_ != count) {
     work_ = WorkList({&count, 1});
     work_size_ = count;
@@ -61,13 +99,13 @@ const WorkList& Reductions::work_for(std::int64_t count) {
 
 // destination[0 .. count) = the reduction of `count` elements at blocks, blocks + stride, ... in rank order; the bytes
 // of this rank are read from there too.
-void Reductions::sum_blocks(const std::byte* blocks, std::int64_t stride, const Array& destination, std::int64_t count,
+void Channel::sum_blocks(const std::byte* blocks, std::int64_t stride, const Array& destination, std::int64_t count,
                             std::int32_t op, double divisor) {
   for (std::size_t r = 0; r < sources_.size(); ++r) sources_[r] = blocks + static_cast<std::int64_t>(r) * stride;
   site_.backend().sum_ranks({destination.data, sources_, count, destination.dtype, op, divisor}, site_.queue());
 }
 
-void Reductions::all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
+void Channel::all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
   if (data.size == 0) return meet(deadline);
   if (world_size() == 1) {
     if (divisor != 1) sum_blocks(static_cast<std::byte*>(data.data), 0, data, data.size, op, divisor);
@@ -85,34 +123,34 @@ void Reductions::all_reduce(const Array& data, std::int32_t op, double divisor, 
 }
 
 // A call of nothing is a call: ranks wait for each other and compare what they call. Devices have nothing to wait for.
-void Reductions::meet(const Deadline& deadline) {
+void Channel::meet(const Deadline& deadline) {
   if (!site_.is_host()) return;
-  wait_for_peers_([&] { collectives_.barrier(deadline); });
+  wait_for_peers([&] { collectives_.barrier(deadline); });
 }
 
-void Reductions::all_reduce_gathered(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
+void Channel::all_reduce_gathered(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
   const std::int64_t step = std::min(data.size, kGatherSliceBytes / size_of(data.dtype));
   std::byte* gathered = staging_.reserve(step * size_of(data.dtype) * world_size());
   for (std::int64_t begin = 0; begin < data.size; begin += step) {
     const Array part = slice(data, begin, std::min(step, data.size - begin));
-    wait_for_peers_([&] { collectives_.all_gather(part.data, gathered, part.bytes(), deadline); });
+    wait_for_peers([&] { collectives_.all_gather(part.data, gathered, part.bytes(), deadline); });
     sum_blocks(gathered, part.bytes(), part, part.size, op, divisor);
   }
 }
 
 // Each rank gets its piece from all and sums in place.
-void Reductions::scatter_pieces(std::span<const Array> pieces, std::int32_t op, double divisor,
+void Channel::scatter_pieces(std::span<const Array> pieces, std::int32_t op, double divisor,
                                 const Deadline& deadline) {
   const Array& own = pieces[static_cast<std::size_t>(rank())];
   std::byte* received = staging_.reserve(own.bytes() * world_size());
   const auto block_of = [&](std::int32_t r) { return received + r * own.bytes(); };
-  wait_for_peers_([&] {
+  wait_for_peers([&] {
     collectives_.exchange(
         [&](std::int32_t to) {
           const Array& part = pieces[static_cast<std::size_t>(to)];
-          return Collectives::Outgoing{part.data, part.bytes()};
+          return Outgoing{part.data, part.bytes()};
         },
-        [&](std::int32_t from) { return Collectives::Incoming{block_of(from), own.bytes()}; }, deadline);
+        [&](std::int32_t from) { return Incoming{block_of(from), own.bytes()}; }, deadline);
   });
   if (own.size == 0) return;
   for (std::int32_t r = 0; r < world_size(); ++r) sources_[static_cast<std::size_t>(r)] = block_of(r);
@@ -120,7 +158,7 @@ void Reductions::scatter_pieces(std::span<const Array> pieces, std::int32_t op, 
   site_.backend().sum_ranks({own.data, sources_, own.size, own.dtype, op, divisor}, site_.queue());
 }
 
-void Reductions::all_reduce_direct(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
+void Channel::all_reduce_direct(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
   const std::int64_t piece = piece_size(data.size, world_size());
   const auto piece_of = [&](std::int32_t r) {
     const std::int64_t begin = std::min(data.size, r * piece);
@@ -130,18 +168,18 @@ void Reductions::all_reduce_direct(const Array& data, std::int32_t op, double di
   for (std::int32_t r = 0; r < world_size(); ++r) pieces_.push_back(piece_of(r));
   const Array own = piece_of(rank());
   scatter_pieces(pieces_, op, divisor, deadline);
-  wait_for_peers_([&] {
-    collectives_.exchange([&](std::int32_t) { return Collectives::Outgoing{own.data, own.bytes()}; },
+  wait_for_peers([&] {
+    collectives_.exchange([&](std::int32_t) { return Outgoing{own.data, own.bytes()}; },
                           [&](std::int32_t from) {
                             const Array part = piece_of(from);
-                            return Collectives::Incoming{part.data, part.bytes()};
+                            return Incoming{part.data, part.bytes()};
                           },
                           deadline);
   });
 }
 
 // Engines reduce f32, f64 and the integers; f16 and bf16 travel as f32 and are rounded once, after the division.
-void Reductions::all_reduce_native(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
+void Channel::all_reduce_native(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
   Array wide = data;
   if (!engines_reduce(data.dtype)) {
     wide.dtype = DType::f32;
@@ -149,7 +187,7 @@ void Reductions::all_reduce_native(const Array& data, std::int32_t op, double di
     const std::array<CopyItem, 1> widen{CopyItem{wide, data}};
     site_.backend().copy({&work_for(data.size), widen, {}}, 1, 1, site_.queue());
   }
-  wait_for_peers_([&] {
+  wait_for_peers([&] {
     call_engine(*engine_, "all_reduce", deadline, [&](std::int64_t timeout_ms) {
       const gradstep_dtype dtype = to_dlpack(wide.dtype);
       return engine_->vtable().all_reduce(engine_->user(), wide.data, wide.size, dtype.code, dtype.bits, op,
@@ -166,11 +204,11 @@ void Reductions::all_reduce_native(const Array& data, std::int32_t op, double di
   }
 }
 
-void Reductions::reduce_scatter(const Array& input, const Array& output, std::int32_t op, const Deadline& deadline) {
+void Channel::reduce_scatter(const Array& input, const Array& output, std::int32_t op, const Deadline& deadline) {
   if (output.size == 0) return meet(deadline);
   const auto& vtable = engine_->vtable();
   if (world_size() > 1 && vtable.reduce_scatter != nullptr && native_order_serves() && engines_reduce(input.dtype)) {
-    wait_for_peers_([&] {
+    wait_for_peers([&] {
       call_engine(*engine_, "reduce_scatter", deadline, [&](std::int64_t timeout_ms) {
         const gradstep_dtype dtype = to_dlpack(input.dtype);
         return vtable.reduce_scatter(engine_->user(), input.data, output.data, output.size, dtype.code, dtype.bits, op,
@@ -185,7 +223,7 @@ void Reductions::reduce_scatter(const Array& input, const Array& output, std::in
   }
 }
 
-void Reductions::reduce_scatter_v(const Array& data, std::span<const std::int64_t> counts, std::int32_t op,
+void Channel::reduce_scatter_v(const Array& data, std::span<const std::int64_t> counts, std::int32_t op,
                                   double divisor, const Deadline& deadline) {
   pieces_.clear();
   std::int64_t begin = 0;
@@ -202,27 +240,27 @@ void Reductions::reduce_scatter_v(const Array& data, std::span<const std::int64_
 }
 
 // As reduce_scatter_gathered, with pieces of any sizes.
-void Reductions::scatter_pieces_gathered(std::span<const Array> pieces, std::int32_t op, double divisor,
+void Channel::scatter_pieces_gathered(std::span<const Array> pieces, std::int32_t op, double divisor,
                                          const Deadline& deadline) {
   const std::int64_t step = kGatherSliceBytes / size_of(pieces[0].dtype);
   std::byte* gathered = staging_.reserve(kGatherSliceBytes * world_size());
   for (std::size_t owner = 0; owner < pieces.size(); ++owner) {
     for (std::int64_t begin = 0; begin < pieces[owner].size; begin += step) {
       const Array part = slice(pieces[owner], begin, std::min(step, pieces[owner].size - begin));
-      wait_for_peers_([&] { collectives_.all_gather(part.data, gathered, part.bytes(), deadline); });
+      wait_for_peers([&] { collectives_.all_gather(part.data, gathered, part.bytes(), deadline); });
       if (static_cast<std::int32_t>(owner) == rank()) sum_blocks(gathered, part.bytes(), part, part.size, op, divisor);
     }
   }
 }
 
-void Reductions::reduce_scatter_direct(const Array& input, const Array& output, std::int32_t op,
+void Channel::reduce_scatter_direct(const Array& input, const Array& output, std::int32_t op,
                                        const Deadline& deadline) {
   const std::int64_t block = output.bytes();
   std::byte* received = staging_.reserve(block * world_size());
   const auto sent = [&](std::int32_t r) { return slice(input, r * output.size, output.size).data; };
-  wait_for_peers_([&] {
-    collectives_.exchange([&](std::int32_t to) { return Collectives::Outgoing{sent(to), block}; },
-                          [&](std::int32_t from) { return Collectives::Incoming{received + from * block, block}; },
+  wait_for_peers([&] {
+    collectives_.exchange([&](std::int32_t to) { return Outgoing{sent(to), block}; },
+                          [&](std::int32_t from) { return Incoming{received + from * block, block}; },
                           deadline);
   });
   for (std::int32_t r = 0; r < world_size(); ++r) sources_[static_cast<std::size_t>(r)] = received + r * block;
@@ -231,7 +269,7 @@ void Reductions::reduce_scatter_direct(const Array& input, const Array& output, 
 }
 
 // Every rank sees all blocks and keeps its own: the price of an engine that only gathers.
-void Reductions::reduce_scatter_gathered(const Array& input, const Array& output, std::int32_t op,
+void Channel::reduce_scatter_gathered(const Array& input, const Array& output, std::int32_t op,
                                          const Deadline& deadline) {
   const std::int64_t step = std::min(output.size, kGatherSliceBytes / size_of(input.dtype));
   std::byte* gathered = staging_.reserve(step * size_of(input.dtype) * world_size());
@@ -239,7 +277,7 @@ void Reductions::reduce_scatter_gathered(const Array& input, const Array& output
     for (std::int64_t begin = 0; begin < output.size; begin += step) {
       const std::int64_t count = std::min(step, output.size - begin);
       const Array part = slice(input, owner * output.size + begin, count);
-      wait_for_peers_([&] { collectives_.all_gather(part.data, gathered, part.bytes(), deadline); });
+      wait_for_peers([&] { collectives_.all_gather(part.data, gathered, part.bytes(), deadline); });
       if (owner == rank()) sum_blocks(gathered, part.bytes(), slice(output, begin, count), count, op, 1);
     }
   }

@@ -1,0 +1,314 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+#include "comm/communicator.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+
+#include "comm/engines/device_engine.h"
+#include "comm/engines/split_engine.h"
+#include "core/error.h"
+#include "core/hash.h"
+#include "core/shape.h"
+
+namespace gradstep {
+
+namespace {
+
+// Ten years: for ever, but deadlines still fit their clock.
+constexpr std::int64_t kLongestTimeoutMs = std::int64_t{10} * 366 * 24 * 3600 * 1000;
+
+/// What ranks tell each other first.
+struct Handshake {
+  std::uint64_t host;
+  std::int32_t rank;
+  std::int32_t world_size;
+  std::int32_t reduction_order;
+  std::int32_t reserved;
+};
+
+std::uint64_t host_hash() {
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return hash_bytes(name.data(), std::strlen(name.data()));
+}
+
+const char* order_name(std::int32_t order) { return order == GRADSTEP_REDUCTION_RANK ? "RANK" : "ENGINE"; }
+
+void check_handshake(const Engine& engine, const CommSettings& settings, std::int32_t place,
+                        const Handshake& peer) {
+  if (peer.rank != place) {
+    fail(GRADSTEP_ERR_MISMATCH, "{}: all_gather put data of rank {} where those of rank {} belong", engine.name(),
+         peer.rank, place);
+  }
+  if (peer.world_size != engine.world_size()) {
+    fail(GRADSTEP_ERR_MISMATCH, "world_size: rank {} has {}, this rank {}", place, peer.world_size,
+         engine.world_size());
+  }
+  if (peer.reduction_order != settings.reduction_order) {
+    fail(GRADSTEP_ERR_MISMATCH, "reduction_order: rank {} has {}, this rank {}", place,
+         order_name(peer.reduction_order), order_name(settings.reduction_order));
+  }
+}
+
+/// Which of the statistics counts calls of a kind.
+std::int64_t gradstep_comm_statistics::* counter_of(CallKind kind) {
+  switch (kind) {
+    case CallKind::all_reduce:
+      return &gradstep_comm_statistics::all_reduces;
+    case CallKind::reduce_scatter:
+    case CallKind::reduce_scatter_v:
+      return &gradstep_comm_statistics::reduce_scatters;
+    case CallKind::all_gather:
+    case CallKind::all_gather_v:
+      return &gradstep_comm_statistics::all_gathers;
+    case CallKind::all_to_all:
+    case CallKind::exchange:
+      return &gradstep_comm_statistics::exchanges;
+    case CallKind::broadcast:
+      return &gradstep_comm_statistics::broadcasts;
+    case CallKind::send:
+      return &gradstep_comm_statistics::sends;
+    case CallKind::recv:
+      return &gradstep_comm_statistics::receives;
+    case CallKind::barrier:
+      return &gradstep_comm_statistics::barriers;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+CommSettings comm_settings(const gradstep_comm_options& options) {
+  if (options.timeout_ms <= 0) fail_argument("options.timeout_ms: is {}, expected more than 0", options.timeout_ms);
+  if (options.reduction_order != GRADSTEP_REDUCTION_RANK && options.reduction_order != GRADSTEP_REDUCTION_ENGINE) {
+    fail_argument("options.reduction_order: is {}, expected {} (RANK) or {} (ENGINE)", options.reduction_order,
+                  static_cast<int>(GRADSTEP_REDUCTION_RANK), static_cast<int>(GRADSTEP_REDUCTION_ENGINE));
+  }
+  return {std::min(options.timeout_ms, kLongestTimeoutMs), options.reduction_order};
+}
+
+Communicator::Communicator(std::shared_ptr<Context> context, std::shared_ptr<Engine> engine,
+                           const CommSettings& settings, std::vector<std::uint64_t> hosts)
+    : connection_(std::move(context), std::move(engine)),
+      site_(connection_.context()->cpu()),
+      settings_(settings),
+      hosts_(std::move(hosts)),
+      channel_(connection_.shared_engine(), site_, settings_.reduction_order, sent_, &wait_) {
+  stats_.struct_size = sizeof stats_;
+}
+
+std::shared_ptr<Communicator> Communicator::handshake(std::shared_ptr<Context> context, std::shared_ptr<Engine> engine,
+                                                      const CommSettings& settings, const Deadline& deadline) {
+  const Handshake own{host_hash(), engine->rank(), engine->world_size(), settings.reduction_order, 0};
+  const auto ranks = static_cast<std::size_t>(engine->world_size());
+  auto communicator = std::make_shared<Communicator>(std::move(context), engine, settings,
+                                                     std::vector<std::uint64_t>(ranks, own.host));
+  std::vector<Handshake> peers(ranks);
+  communicator->all_gather(&own, peers.data(), sizeof own, deadline);
+  for (std::size_t r = 0; r < ranks; ++r) {
+    check_handshake(*engine, settings, static_cast<std::int32_t>(r), peers[r]);
+    communicator->hosts_[r] = peers[r].host;
+  }
+  communicator->stats_.all_gathers = 0;
+  communicator->log_connected();
+  return communicator;
+}
+
+void Communicator::log_connected() const {
+  context().log().write(GRADSTEP_LOG_INFO, "communicator: rank {} of {} by engine {}, {} order, timeout {} ms", rank(),
+                        world_size(), engine(), order_name(settings_.reduction_order), settings_.timeout_ms);
+}
+
+std::int32_t Communicator::local_rank() const {
+  const auto own = hosts_.begin() + rank();
+  return static_cast<std::int32_t>(std::count(hosts_.begin(), own, *own));
+}
+
+void Communicator::perform(Engine& engine, const Call& call, const Deadline& deadline, FunctionRef<void()> body) {
+  connection_.throw_if_broken();
+  const auto begin = Deadline::Clock::now();
+  try {
+    if (world_size() == 1) {
+      body();
+    } else {
+      const Engine::Use use(engine, deadline);
+      connection_.check_engines();
+      engine.said().call = code_of(call);
+      body();
+    }
+  } catch (...) {
+    connection_.break_with_current();
+  }
+  const auto spent = Deadline::Clock::now() - begin;
+  {
+    const std::lock_guard lock(stats_mutex_);
+    stats_.nanoseconds += std::chrono::duration_cast<std::chrono::nanoseconds>(spent).count();
+  }
+  connection_.throw_if_broken();
+  if (const auto counter = counter_of(call.kind); counter != nullptr) {
+    const std::lock_guard lock(stats_mutex_);
+    ++(stats_.*counter);
+  }
+}
+
+void Communicator::run(const Call& call, const Deadline& deadline) {
+  if (call.kind == CallKind::send) require_point_to_point("send");
+  if (call.kind == CallKind::recv) require_point_to_point("recv");
+  if (call.kind == CallKind::exchange && !can_exchange()) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "exchange: the {} engine only gathers", connection_.engine().name());
+  }
+  perform(connection_.engine(), call, deadline, [&] { channel_.run(call, deadline); });
+}
+
+bool Communicator::overlaps() const {
+  const Engine& engine = connection_.engine();
+  return world_size() > 1 && own_channel_ && engine.any_thread() && engine.vtable().abort != nullptr;
+}
+
+bool Communicator::carries_notes() const {
+  // Among so many ranks all of them hear from all in an all-reduce, however its data are cut into pieces.
+  constexpr std::int32_t kMostRanks = 16;
+  return connection_.engine().carries_calls() && own_channel_ && world_size() <= kMostRanks;
+}
+
+void Communicator::set_note(std::uint64_t note) {
+  Said& said = connection_.engine().said();
+  said.note = note;
+  said.heard = false;
+}
+
+void Communicator::require_point_to_point(const char* call) const {
+  if (world_size() > 1 && !connection_.engine().point_to_point()) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "{}: the {} engine has no send and recv", call, connection_.engine().name());
+  }
+}
+
+bool Communicator::vote(bool yes, const Deadline& deadline) {
+  const char own = yes ? 1 : 0;
+  std::vector<char> votes;
+  Call call = Call::all_gather(&own, nullptr, 1);
+  // Room is made within the call: a rank that finds none breaks the channel, and nobody waits for its vote.
+  perform(connection_.engine(), call, deadline, [&] {
+    votes.resize(static_cast<std::size_t>(world_size()));
+    call.receive = votes.data();
+    channel_.run(call, deadline);
+  });
+  return std::all_of(votes.begin(), votes.end(), [](char vote) { return vote == 1; });
+}
+
+std::shared_ptr<Communicator> Communicator::duplicate_host(const Deadline& deadline) {
+  std::shared_ptr<Engine> engine;
+  perform(connection_.engine(), {CallKind::channel}, deadline,
+          [&] { wait_.run([&] { engine = Engine::dup(connection_.shared_engine(), deadline); }); });
+  const bool own = engine != connection_.shared_engine();
+  auto copy = std::make_shared<Communicator>(connection_.context(), std::move(engine), settings_, hosts_);
+  copy->own_channel_ = own;
+  return copy;
+}
+
+std::shared_ptr<Communicator> Communicator::dup(const Deadline& deadline) {
+  auto copy = duplicate_host(deadline);
+  if (connection_.has_own_device_engine()) copy->attach_device(device_, nullptr, deadline);
+  return copy;
+}
+
+std::shared_ptr<Communicator> Communicator::split(std::int32_t color, std::int32_t key, const Deadline& deadline) {
+  require_point_to_point("split");
+  struct Choice {
+    std::int32_t color;
+    std::int32_t key;
+  };
+  const Choice own{color, key};
+  std::vector<Choice> choices(static_cast<std::size_t>(world_size()));
+  std::vector<std::int32_t> members;
+  std::shared_ptr<Engine> group;
+  const Engine& engine = connection_.engine();
+  perform(connection_.engine(), {CallKind::channel}, deadline, [&] {
+    channel_.run(Call::all_gather(&own, choices.data(), sizeof own), deadline);
+    for (std::int32_t r = 0; r < world_size() && color >= 0; ++r) {
+      if (choices[static_cast<std::size_t>(r)].color == color) members.push_back(r);
+    }
+    std::stable_sort(members.begin(), members.end(), [&](std::int32_t a, std::int32_t b) {
+      return choices[static_cast<std::size_t>(a)].key < choices[static_cast<std::size_t>(b)].key;
+    });
+    wait_.run([&] {
+      if (engine.can_split()) {
+        group = engine.split(members, deadline);
+        return;
+      }
+      auto channel = Engine::dup(connection_.shared_engine(), deadline);
+      if (!members.empty()) group = make_split_engine(std::move(channel), members);
+    });
+  });
+  if (group == nullptr) return nullptr;
+  std::vector<std::uint64_t> hosts;
+  for (const std::int32_t member : members) hosts.push_back(hosts_[static_cast<std::size_t>(member)]);
+  auto part = std::make_shared<Communicator>(connection_.context(), std::move(group), settings_, std::move(hosts));
+  part->own_channel_ = engine.can_split();
+  if (connection_.has_own_device_engine()) part->attach_device(device_, nullptr, deadline);
+  return part;
+}
+
+std::unique_ptr<Channel> Communicator::device_channel(const Site& site, gradstep_device device) {
+  const auto& engine = connection_.device_engine();
+  if (site.is_host() || engine == nullptr || !engine->reaches(device.device_type)) return nullptr;
+  if (connection_.has_own_device_engine() && !same_device(device, device_)) return nullptr;
+  return std::make_unique<Channel>(engine, site, settings_.reduction_order, sent_, nullptr);
+}
+
+void Communicator::attach_device(gradstep_device device, void* native, const Deadline& deadline) {
+  connection_.set_device_engine(connect_device_engine(*this, device, native, deadline));
+  device_ = device;
+}
+
+std::shared_ptr<Communicator> Communicator::with_device(gradstep_device device, void* native,
+                                                        const Deadline& deadline) {
+  auto copy = duplicate_host(deadline);
+  copy->attach_device(device, native, deadline);
+  return copy;
+}
+
+std::shared_ptr<Communicator> Communicator::private_channel(const Deadline& deadline) {
+  auto channel = dup(deadline);
+  const std::lock_guard lock(channels_mutex_);
+  auto channels = std::make_shared<Channels>(*channels_);
+  std::erase_if(*channels, [](const auto& old) { return old.expired(); });
+  channels->push_back(channel);
+  channels_ = std::move(channels);
+  return channel;
+}
+
+std::shared_ptr<const Communicator::Channels> Communicator::channels() const {
+  const std::lock_guard lock(channels_mutex_);
+  return channels_;
+}
+
+void Communicator::abort() noexcept {
+  constexpr const char* kText = "the communicator was aborted";
+  const auto present = channels();  // without the lock: a host's callback may abort, too
+  // All are told before any engine is, for they may share one.
+  for (const auto& channel : *present) {
+    if (const auto alive = channel.lock()) alive->connection_.keep_first_error(GRADSTEP_ERR_ABORTED, kText);
+  }
+  connection_.break_with(GRADSTEP_ERR_ABORTED, kText);
+  for (const auto& channel : *present) {
+    if (const auto alive = channel.lock()) alive->abort();
+  }
+}
+
+gradstep_comm_statistics Communicator::stats() const {
+  const std::lock_guard lock(stats_mutex_);
+  gradstep_comm_statistics stats = stats_;
+  stats.bytes_sent = *sent_;
+  return stats;
+}
+
+}  // namespace gradstep
