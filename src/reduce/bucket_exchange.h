@@ -79,6 +79,7 @@ struct ExchangeResources {
   // The present window.
   double weight = 1;                   ///< this rank's
   std::optional<double> total_weight;  ///< all ranks', where an exchange has asked for it
+  bool has_queued = false;             ///< exchanges are on their way on the device
   // At the site.
   Staging outgoing;
   Staging incoming;

@@ -11,17 +11,15 @@
 
 namespace gradstep {
 
-BucketQueue::BucketQueue(std::shared_ptr<Communicator> comm, Exchange exchange, bool overlaps)
-    : comm_(std::move(comm)), exchange_(std::move(exchange)), overlaps_(overlaps) {}
+BucketQueue::BucketQueue(std::shared_ptr<Communicator> comm, const Buckets& buckets, bool overlaps)
+    : comm_(std::move(comm)), buckets_(buckets), overlaps_(overlaps), waited_(buckets.size()), ended_(buckets.size()) {}
 
 BucketQueue::~BucketQueue() { halt(); }
 
-void BucketQueue::open(std::size_t buckets) {
-  waited_.resize(buckets);
+void BucketQueue::open() {
   const std::lock_guard lock(mutex_);
   full_ = done_ = 0;
   limit_.reset();
-  ended_.resize(buckets);
   failure_ = GRADSTEP_OK;
 }
 
@@ -119,7 +117,7 @@ void BucketQueue::serve() noexcept {
       if (limit_) deadline = *limit_;
     }
     try {
-      exchange_(bucket, deadline);
+      buckets_[bucket]->exchange(deadline);
     } catch (...) {
       return keep_error();
     }
@@ -159,7 +157,7 @@ void BucketQueue::exchange_here(std::size_t end, const Deadline& deadline) {
 
 void BucketQueue::exchange_alone(std::size_t bucket, const Deadline& deadline) {
   const auto begin = Clock::now();
-  exchange_(bucket, deadline);
+  buckets_[bucket]->exchange(deadline);
   waited_[bucket] += Clock::now() - begin;
 }
 

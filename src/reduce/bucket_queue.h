@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,23 +17,22 @@
 #include "core/deadline.h"
 #include "core/fork_generation.h"
 #include "gradstep/base.h"
+#include "reduce/bucket.h"
 
 namespace gradstep {
 
 class BucketQueue {
  public:
-  /// Exchanges one bucket: on the host's thread or on the channel's own, never two at a time.
-  using Exchange = std::function<void(std::size_t bucket, const Deadline& deadline)>;
-
-  /// `overlaps`: on the channel's progress thread, where comm->overlaps() allows it.
-  BucketQueue(std::shared_ptr<Communicator> comm, Exchange exchange, bool overlaps);
+  /// `buckets` outlives it, and is complete. `overlaps`: exchanges run on the channel's progress thread, where
+  /// comm->overlaps() allows it. Never two at a time.
+  BucketQueue(std::shared_ptr<Communicator> comm, const Buckets& buckets, bool overlaps);
   /// As halt(). In a forked child nothing is running.
   ~BucketQueue();
   BucketQueue(const BucketQueue&) = delete;
   BucketQueue& operator=(const BucketQueue&) = delete;
 
-  /// A new window of `buckets` buckets. Nothing of the last one is running.
-  void open(std::size_t buckets);
+  /// A new window. Nothing of the last one is running.
+  void open();
   /// No exchange that begins in this window from now on outlives `deadline`.
   void limit(const Deadline& deadline);
   /// The buckets before `end` are full. Lets them leave and returns at once; where the channel does not overlap, when
@@ -66,7 +64,7 @@ class BucketQueue {
   void keep_error() noexcept;
 
   std::shared_ptr<Communicator> comm_;
-  Exchange exchange_;
+  const Buckets& buckets_;
   const std::uint32_t fork_generation_ = fork_generation();
   bool overlaps_;
   std::vector<Clock::duration> waited_;  // by bucket

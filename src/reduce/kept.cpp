@@ -32,29 +32,29 @@ bool ExchangeResources::is_finite(const Array& numbers, Queue& queue) const {
   return read(queue, count) == 0;
 }
 
-void Reducer::measure_window(std::span<Bucket> exchanged, const BufferList& targets) {
-  keeps_ = !has_memory_ || std::ranges::all_of(exchanged, [&](Bucket& bucket) { return is_finite(bucket, targets); });
+void Reducer::measure_window(Chosen exchanged, const BufferList& targets) {
+  keeps_ = !has_memory_ || std::ranges::all_of(exchanged, [&](const auto& bucket) { return is_finite(*bucket, targets); });
 }
 
 /// In the bucket, and in what the host gets of it.
 bool Reducer::is_finite(Bucket& bucket, const BufferList& targets) {
-  if (bucket.plan.elements == 0) return true;
-  double largest = bucket.exchange->largest();
-  const Array result = bucket.exchange->result();
-  if (options().average == GRADSTEP_AVERAGE_WEIGHTED) {
+  if (bucket.is_empty()) return true;
+  double largest = bucket.exchange().largest();
+  const Array result = bucket.exchange().result();
+  if (is_weighted()) {
     // A total weight of zero makes the result zero, whatever was exchanged.
-    if (control_[kWeight] == 0) return largest <= safe_bound(result.dtype);
-    largest /= control_[kWeight];
+    if (control_.total_weight() == 0) return largest <= safe_bound(result.dtype);
+    largest /= control_.total_weight();
   }
   if (!(largest <= safe_bound(result.dtype))) {
     if (!resources_.is_finite(result, queue())) return false;
-    bucket.exchange->limit_kept();
+    bucket.exchange().limit_kept();
   }
   if (targets.empty() || largest <= kFitsHalf) return true;
   WorkList work;
   std::vector<Array> halves;
-  for (const std::size_t i : bucket.plan.parameters) {
-    if (targets[i].data == nullptr || !is_half(targets[i].dtype) || !places_[i].touched) continue;
+  for (const std::size_t i : bucket.parameters()) {
+    if (targets[i].data == nullptr || !is_half(targets[i].dtype) || !places_[i].shown) continue;
     work.append(targets[i].size);
     halves.push_back(targets[i]);
   }
@@ -64,17 +64,17 @@ bool Reducer::is_finite(Bucket& bucket, const BufferList& targets) {
   return std::isfinite(read(queue(), norm));
 }
 
-void Reducer::commit(std::span<Bucket> exchanged) {
+void Reducer::commit(Chosen exchanged) {
   if (!keeps_) return;
-  run_in_lane([](Bucket& bucket) { bucket.exchange->commit(); }, exchanged);
+  run_in_lane([](Bucket& bucket) { bucket.exchange().commit(); }, exchanged);
   ++resources_.windows;
 }
 
 void Reducer::commit() { commit(buckets_); }
 
-void Reducer::run_in_lane(FunctionRef<void(Bucket&)> work, std::span<Bucket> chosen) {
+void Reducer::run_in_lane(FunctionRef<void(Bucket&)> work, Chosen chosen) {
   resources_.follow(resources_.record());
-  for (Bucket& bucket : chosen) work(bucket);
+  for (const auto& bucket : chosen) work(*bucket);
   resources_.join();
 }
 
@@ -88,8 +88,8 @@ void Reducer::set_loss_scale(double scale) {
   const double factor = std::min(scale / resources_.loss_scale, 0x1p127);
   OwnPlan<CopyPlan, CopyItem> kept;
   std::vector<Array> arrays;
-  for (Bucket& bucket : buckets_) {
-    for (const KeptTensor& tensor : bucket.exchange->kept()) {
+  for (const auto& bucket : buckets_) {
+    for (const KeptTensor& tensor : bucket->exchange().kept()) {
       if (!tensor.is_scaled || tensor.array.size == 0) continue;
       kept.add({tensor.array, tensor.array}, tensor.array.size);
       arrays.push_back(tensor.array);

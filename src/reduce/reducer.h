@@ -4,12 +4,9 @@
 // Gradients of all ranks become one, in fused buckets that leave in a fixed order.
 #pragma once
 
-#include <array>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -23,8 +20,9 @@
 #include "core/schema.h"
 #include "core/state_part.h"
 #include "gradstep/reducer.h"
-#include "reduce/bucket_exchange.h"
+#include "reduce/bucket.h"
 #include "reduce/bucket_queue.h"
+#include "reduce/control_round.h"
 #include "reduce/cost_model.h"
 #include "reduce/plan.h"
 #include "reduce/reducer_options.h"
@@ -70,7 +68,7 @@ class Reducer {
   /// Asks for the control exchange in every window: the updater's way to learn that no rank had anything.
   void always_control() { always_control_ = true; }
   /// After a window with a control exchange: did any rank have a gradient?
-  bool any_gradient() const { return any_gradient_; }
+  bool any_gradient() const { return control_.any_gradient(); }
 
   /// The outcome of the last window, in the buckets; data NULL where no rank had a gradient.
   BufferList gradients();
@@ -102,40 +100,15 @@ class Reducer {
   Site& site() { return resources_.site; }
 
  private:
-  /// Copies of a bucket's gradients to where they are packed, or sums with what is carried.
-  struct Packing {
-    std::uint64_t version = 0;  // of the gradients; 0 = unknown
-    const void* packed = nullptr;
-    double multiplier = 1;
-    OwnPlan<CopyPlan, CopyItem> copies;
-    OwnPlan<CombinePlan, CombineItem> sums;
-  };
-  struct Bucket {
-    BucketPlan plan;
-    std::unique_ptr<BucketExchange> exchange;
-    std::array<Packing, 2> packings;     // what is packed and what is carried change places in some modes
-    OwnPlan<CopyPlan, CopyItem> itself;  // its result, to be divided
-    std::size_t pending = 0;             // parameters not pushed in this window
-    Event packed;                        // all of them are
-    gradstep_bucket_statistics stats{};  // guarded by stats_mutex_
-  };
+  using Chosen = std::span<const std::unique_ptr<Bucket>>;
   struct Place {
     std::size_t bucket = 0;
-    std::int64_t offset = 0;  // elements, inside the bucket
-    WorkList work;
+    std::size_t position = 0;  // inside the bucket
     bool pushed = false;
-    bool touched = false;  // here; after a window, on any rank
-  };
-
-  /// What ranks tell each other, and sum.
-  enum Control : std::size_t {
-    kWeight,
-    kRanksWithGradient,
-    kFirstParameter  // 1 for each that is touched
+    bool shown = false;  // after a window: it has a gradient on some rank
   };
 
   void add_bucket(const BucketPlan& plan);
-  Array part_of(const Array& whole, std::size_t index) const;
   Array result_of(std::size_t index) const;
   Backend& backend() const { return resources_.backend(); }
   /// In the host's order.
@@ -144,29 +117,24 @@ class Reducer {
   void check_channel() const;
   bool has_sent_all() const;
   void open_window(double weight);
-  double pack_multiplier() const { return options().average == GRADSTEP_AVERAGE_WEIGHTED ? weight_ : 1; }
-  CombineItem addition_of(const Bucket& bucket, std::size_t index, const Array& grad) const;
-  Packing& packing_of(Bucket& bucket, const BufferList& grads);
+  bool is_weighted() const { return options().average == GRADSTEP_AVERAGE_WEIGHTED; }
   void pack(Bucket& bucket, const BufferList& grads);
-  void set_pushed(std::size_t index, const Array& grad);
   void pack_one(std::size_t index, const Array& grad);
-  void count_packing(Bucket& bucket, std::chrono::steady_clock::time_point start);
+  void set_pushed(std::size_t index, const Array& grad);
   std::size_t full_buckets();
-  void exchange(Bucket& bucket, const Deadline& deadline);
-  void exchange_control(std::span<Bucket> exchanged, const Deadline& deadline);
+  void exchange_control(Chosen exchanged, const Deadline& deadline);
   /// Call in a catch block. Where buckets of the window may have left, and this rank alone has failed, the channel is
   /// aborted: peers would take the buckets of its next window for those that are missing.
   void give_up_window(bool has_left) noexcept;
   /// Nothing of an open window goes on: peers get an error, not a hang, where buckets have left.
   void drop_exchanges() noexcept;
-  void divide(std::span<Bucket> exchanged, double divisor);
   /// What is written to `targets` is there.
-  void measure_window(std::span<Bucket> exchanged, const BufferList& targets);
+  void measure_window(Chosen exchanged, const BufferList& targets);
   bool is_finite(Bucket& bucket, const BufferList& targets);
-  void settle(std::span<Bucket> exchanged, const Deadline& deadline);
-  void commit(std::span<Bucket> exchanged);
+  void settle(Chosen exchanged, const Deadline& deadline);
+  void commit(Chosen exchanged);
   /// Work of exchanges, between what the host's order has now and what it will have.
-  void run_in_lane(FunctionRef<void(Bucket&)> work, std::span<Bucket> chosen);
+  void run_in_lane(FunctionRef<void(Bucket&)> work, Chosen chosen);
   void run_window(const BufferList& grads, const BufferList& results, double weight);
   void finish_window(const BufferList& targets, const Deadline& deadline);
   void write_results(const BufferList& targets);
@@ -174,7 +142,7 @@ class Reducer {
   ExchangeResources resources_;
   std::optional<CostModel> costs_;
   Schema schema_;
-  std::vector<Bucket> buckets_;  // in the order in which they leave
+  Buckets buckets_;
   std::vector<Place> places_;    // by parameter
   WorkList work_;                // by parameter
   OwnBuffers shown_;
@@ -183,23 +151,19 @@ class Reducer {
   std::uint64_t results_version_ = 0;  // of the targets that results_ writes
   NormPlan outcome_;
   Buffer norm_;  // of outcome_
-  std::vector<double> control_;
+  ControlRound control_;
   BusyFlag busy_;
 
   bool always_control_ = false;
   bool has_optional_ = false;   // parameters that all ranks may leave out of a window
   bool needs_control_ = false;  // by the schema or the options
-  bool any_gradient_ = false;
   bool has_memory_ = false;
   bool keeps_ = true;  // what the window leaves behind
   bool open_ = false;
   bool complete_ = false;  // gradients() are valid
-  bool queued_ = false;    // exchanges that are on their way on the device
   bool measured_ = false;
-  double weight_ = 1;
   std::size_t full_buckets_ = 0;  // the first of them, in this window
 
-  mutable std::mutex stats_mutex_;      // exchanges may run on another thread
   std::unique_ptr<BucketQueue> queue_;  // last: its exchanges use all the above
 };
 

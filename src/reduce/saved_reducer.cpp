@@ -23,12 +23,11 @@ struct Entry {
   KeptTensor tensor;
 };
 
-template <class Buckets>
 std::vector<Entry> entries_of(const Buckets& buckets, const Schema& schema) {
   std::vector<Entry> entries;
   for (const auto& bucket : buckets) {
-    for (KeptTensor& kept : bucket.exchange->kept()) {
-      const Parameter& parameter = schema[bucket.plan.parameters[kept.position]];
+    for (KeptTensor& kept : bucket->exchange().kept()) {
+      const Parameter& parameter = schema[bucket->parameters()[kept.position]];
       if (kept.shape.empty()) kept.shape = parameter.shape;
       entries.push_back({parameter.name + "/" + kept.name, std::move(kept)});
     }
@@ -157,9 +156,10 @@ void Reducer::take_over(Reducer& old, bool finished) {
   resources_.windows = old.resources_.windows;
   resources_.loss_scale = old.resources_.loss_scale;
   if (!finished || !old.has_sent_all()) return;
+  std::size_t b = 0;
   const auto finish = [&](Bucket& bucket) {
-    const auto b = static_cast<std::size_t>(&bucket - buckets_.data());
-    if (bucket.plan.elements > 0) bucket.exchange->finish(*old.buckets_[b].exchange);
+    const Bucket& failed = *old.buckets_[b++];
+    if (!bucket.is_empty()) bucket.exchange().finish(failed.exchange());
   };
   run_in_lane(finish, buckets_);
 }
@@ -167,13 +167,13 @@ void Reducer::take_over(Reducer& old, bool finished) {
 /// Only then can the peers have finished the window.
 bool Reducer::has_sent_all() const {
   return std::all_of(buckets_.begin(), buckets_.end(),
-                     [](const Bucket& bucket) { return bucket.plan.elements == 0 || bucket.exchange->has_sent(); });
+                     [](const auto& bucket) { return bucket->is_empty() || bucket->exchange().has_sent(); });
 }
 
 void Reducer::rejoin(std::int32_t root, const Deadline& deadline) {
   comm().broadcast(&resources_.windows, sizeof resources_.windows, root, deadline);
   const auto rejoin = [&](Bucket& bucket) {
-    if (bucket.plan.elements > 0) bucket.exchange->rejoin(root, deadline);
+    if (!bucket.is_empty()) bucket.exchange().rejoin(root, deadline);
   };
   run_in_lane(rejoin, buckets_);
   resources_.data->settle(deadline);

@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "reduce/bucket.h"
+
+namespace gradstep {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::int64_t nanoseconds_since(Clock::time_point start) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
+}
+
+std::vector<std::vector<std::int64_t>> shapes_of(const BucketPlan& plan, const Schema& schema) {
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const std::size_t i : plan.parameters) shapes.push_back(schema[i].shape);
+  return shapes;
+}
+
+}  // namespace
+
+Bucket::Bucket(ExchangeResources& resources, const Schema& schema, const BucketPlan& plan,
+               const gradstep_reducer_options& options, const gradstep_bucket_statistics& stats)
+    : resources_(resources),
+      schema_(schema),
+      plan_(plan),
+      exchange_(make_bucket_exchange(resources, plan, options, shapes_of(plan, schema))),
+      work_(plan.parameters.size()),
+      stats_(stats) {
+  std::int64_t offset = 0;
+  for (std::size_t k = 0; k < plan_.parameters.size(); ++k) {
+    const std::int64_t size = schema_[plan_.parameters[k]].size;
+    offsets_.push_back(offset);
+    work_[k].append(size);
+    offset += size;
+  }
+  const Array result = exchange_->result();
+  itself_.add({result, result}, plan_.elements);
+  const std::int64_t ranks = resources_.comm->world_size();
+  stats_.mode = options.mode;
+  stats_.elements = plan_.elements;
+  stats_.parameters = static_cast<std::int64_t>(plan_.parameters.size());
+  stats_.bytes_dense = 2 * (ranks - 1) * plan_.elements * size_of(plan_.dtype) / ranks;
+}
+
+Array Bucket::part_of(const Array& whole, std::size_t position) const {
+  Array part = whole;
+  part.size = schema_[plan_.parameters[position]].size;
+  if (whole.data != nullptr) {
+    part.data = static_cast<std::byte*>(whole.data) + offsets_[position] * size_of(whole.dtype);
+  }
+  return part;
+}
+
+void Bucket::begin(double multiplier) {
+  multiplier_ = multiplier;
+  pending_ = plan_.parameters.size();
+  exchange_->begin();
+}
+
+CombineItem Bucket::addition_of(std::size_t position, const Array& grad) const {
+  Array added = grad;
+  if (multiplier_ == 0) added.data = nullptr;  // a gradient of weight 0 is not read
+  return {part_of(exchange_->packed(), position), added, part_of(exchange_->carried(), position), multiplier_,
+          exchange_->carried_factor()};
+}
+
+/// With the work for `grads`, which is worked out anew only where it has changed.
+Bucket::Packing& Bucket::packing_of(const BufferList& grads) {
+  const void* packed = exchange_->packed().data;
+  Packing& packing = packings_[0].packed == nullptr || packings_[0].packed == packed ? packings_[0] : packings_[1];
+  const bool stays = packing.packed == packed && packing.multiplier == multiplier_ && grads.version != 0 &&
+                     packing.version == grads.version;
+  if (stays) return packing;
+  packing.version = 0;
+  packing.copies.clear();
+  packing.sums.clear();
+  const bool carries = exchange_->carried().data != nullptr;
+  for (std::size_t k = 0; k < plan_.parameters.size(); ++k) {
+    const std::size_t i = plan_.parameters[k];
+    const CombineItem sum = addition_of(k, grads[i]);
+    if (carries) {
+      packing.sums.add(sum, schema_[i].size);
+    } else {
+      packing.copies.add({sum.destination, sum.a}, schema_[i].size);
+    }
+  }
+  packing.version = grads.version;
+  packing.packed = packed;
+  packing.multiplier = multiplier_;
+  return packing;
+}
+
+void Bucket::pack(const BufferList& grads) {
+  const auto start = Clock::now();
+  Packing& packing = packing_of(grads);
+  Queue& queue = resources_.site.queue();
+  if (exchange_->carried().data == nullptr) {
+    resources_.backend().copy(packing.copies.plan(), packing.multiplier, 1, queue);
+  } else {
+    resources_.backend().combine(packing.sums.plan(), queue);
+  }
+  pending_ = 0;
+  count_packing(start);
+}
+
+void Bucket::pack(std::size_t position, const Array& grad) {
+  const auto start = Clock::now();
+  const CombineItem sum = addition_of(position, grad);
+  Queue& queue = resources_.site.queue();
+  if (sum.b.data == nullptr) {
+    const CopyItem copy{sum.destination, sum.a};
+    resources_.backend().copy({&work_[position], {&copy, 1}, {}}, sum.a_factor, 1, queue);
+  } else {
+    resources_.backend().combine({&work_[position], {&sum, 1}, {}}, queue);
+  }
+  --pending_;
+  count_packing(start);
+}
+
+void Bucket::count_packing(Clock::time_point start) {
+  const std::lock_guard lock(stats_mutex_);
+  stats_.pack_nanoseconds += nanoseconds_since(start);
+}
+
+void Bucket::exchange(const Deadline& deadline) {
+  const auto start = Clock::now();
+  const Communicator& comm = *resources_.comm;
+  const std::int64_t sent_before = comm.stats().bytes_sent;
+  const double divisor = resources_.options.average == GRADSTEP_AVERAGE_MEAN ? comm.world_size() : 1;
+  gradstep_bucket_statistics stats{};
+  const auto change_stats = [&](auto&& change) {
+    const std::lock_guard lock(stats_mutex_);
+    change();
+  };
+  change_stats([&] { stats = stats_; });
+  if (resources_.data->is_queued()) resources_.has_queued = true;
+  try {
+    resources_.follow(packed_);
+    if (!is_empty()) exchange_->exchange(divisor, deadline, stats);
+  } catch (...) {
+    change_stats([&] { stats_ = stats; });
+    throw;
+  }
+  ++stats.exchanges;
+  stats.bytes_sent += comm.stats().bytes_sent - sent_before;
+  stats.exchange_nanoseconds += nanoseconds_since(start);
+  change_stats([&] { stats_ = stats; });
+}
+
+void Bucket::divide(double weight) {
+  Queue& queue = resources_.site.queue();
+  if (weight == 0) {
+    // A total weight of zero means that every rank contributed zeros: the average is zero, not 0 / 0.
+    const Array result = exchange_->result();
+    queue.zero(result.data, static_cast<std::size_t>(result.bytes()));
+  } else if (!exchange_->is_divided_by_weight()) {
+    resources_.backend().copy(itself_.plan(), 1, weight, queue);
+  }
+}
+
+gradstep_bucket_statistics Bucket::stats() const {
+  gradstep_bucket_statistics stats{};
+  {
+    const std::lock_guard lock(stats_mutex_);
+    stats = stats_;
+  }
+  if (!resources_.site.queue().is_host()) exchange_->complete(stats);
+  return stats;
+}
+
+}  // namespace gradstep

@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parameters whose gradients travel together: packed by the host's order, exchanged in the lane, counted.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "backend/own_plan.h"
+#include "core/buffer_list.h"
+#include "core/schema.h"
+#include "reduce/bucket_exchange.h"
+
+namespace gradstep {
+
+class Bucket {
+ public:
+  /// `options` are the reducer's, with the mode that this bucket has; `stats` what is known of it so far. `resources` and
+  /// `schema` outlive it.
+  Bucket(ExchangeResources& resources, const Schema& schema, const BucketPlan& plan,
+         const gradstep_reducer_options& options, const gradstep_bucket_statistics& stats);
+
+  bool is_empty() const { return plan_.elements == 0; }
+  /// Indices of the schema, in the order of packing.
+  const std::vector<std::size_t>& parameters() const { return plan_.parameters; }
+  BucketExchange& exchange() { return *exchange_; }
+  const BucketExchange& exchange() const { return *exchange_; }
+  /// The outcome of the parameter at `position`.
+  Array result_of(std::size_t position) const { return part_of(exchange_->result(), position); }
+
+  /// A new window. Gradients are multiplied by `multiplier` as they are packed; at 0 they are not read.
+  void begin(double multiplier);
+  /// Packs the gradients of all parameters; `grads` are those of the whole schema.
+  void pack(const BufferList& grads);
+  /// Packs that of the parameter at `position`; data NULL = zeros.
+  void pack(std::size_t position, const Array& grad);
+  /// All parameters of the window are packed.
+  bool is_full() const { return pending_ == 0; }
+  /// Notes the point of the host's order behind which everything is packed.
+  void note_packed() { packed_ = resources_.record(); }
+  /// Exchanges what is packed, by `deadline`. May run on the progress thread, beside pack() of other buckets: touches
+  /// nothing but what exchanges share, this bucket, and its statistics under their lock.
+  void exchange(const Deadline& deadline);
+  /// Divides the outcome by the total weight of the ranks, where the exchange has not.
+  void divide(double weight);
+
+  gradstep_bucket_statistics stats() const;
+
+ private:
+  /// Copies of a bucket's gradients to where they are packed, or sums with what is carried.
+  struct Packing {
+    std::uint64_t version = 0;  // of the gradients; 0 = unknown
+    const void* packed = nullptr;
+    double multiplier = 1;
+    OwnPlan<CopyPlan, CopyItem> copies;
+    OwnPlan<CombinePlan, CombineItem> sums;
+  };
+
+  Array part_of(const Array& whole, std::size_t position) const;
+  CombineItem addition_of(std::size_t position, const Array& grad) const;
+  Packing& packing_of(const BufferList& grads);
+  void count_packing(std::chrono::steady_clock::time_point start);
+
+  ExchangeResources& resources_;
+  const Schema& schema_;
+  const BucketPlan plan_;
+  std::unique_ptr<BucketExchange> exchange_;
+  std::vector<std::int64_t> offsets_;   // by position, elements
+  std::vector<WorkList> work_;          // by position
+  std::array<Packing, 2> packings_;     // what is packed and what is carried change places in some modes
+  OwnPlan<CopyPlan, CopyItem> itself_;  // the result, to be divided
+  double multiplier_ = 1;
+  std::size_t pending_ = 0;  // parameters not packed in this window
+  Event packed_;
+
+  mutable std::mutex stats_mutex_;
+  gradstep_bucket_statistics stats_;
+};
+
+/// In the order in which they leave.
+using Buckets = std::vector<std::unique_ptr<Bucket>>;
+
+}  // namespace gradstep
