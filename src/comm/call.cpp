@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A code has, from the highest bit on: the kind (4 bits), whether there is a dtype (1), the operation (3), the dtype (8),
-// the root (16), and the count of elements or bytes (32).
+// A code has, from the highest bit on: the kind (4 bits), whether there is a dtype (1), the operation (3), the dtype
+// (8), the root (16), and the count of elements or bytes (32).
 #include "comm/call.h"
 
 #include <fmt/core.h>
@@ -13,9 +13,9 @@ namespace gradstep {
 
 namespace {
 
-constexpr const char* kNames[] = {"nothing",  "all_reduce", "reduce_scatter", "reduce_scatter", "all_gather",
-                                  "all_gather", "all_to_all", "exchange",     "broadcast",      "send or recv",
-                                  "send or recv", "barrier",  "dup or split"};
+constexpr const char* kNames[] = {"nothing",      "all_reduce", "reduce_scatter", "reduce_scatter", "all_gather",
+                                  "all_gather",   "all_to_all", "exchange",       "broadcast",      "send or recv",
+                                  "send or recv", "barrier",    "dup or split"};
 constexpr const char* kOps[] = {"sum", "max", "min"};
 
 /// The two sides of a message say the same.

@@ -100,7 +100,7 @@ const WorkList& Channel::work_for(std::int64_t count) {
 // destination[0 .. count) = the reduction of `count` elements at blocks, blocks + stride, ... in rank order; the bytes
 // of this rank are read from there too.
 void Channel::sum_blocks(const std::byte* blocks, std::int64_t stride, const Array& destination, std::int64_t count,
-                            std::int32_t op, double divisor) {
+                         std::int32_t op, double divisor) {
   for (std::size_t r = 0; r < sources_.size(); ++r) sources_[r] = blocks + static_cast<std::int64_t>(r) * stride;
   site_.backend().sum_ranks({destination.data, sources_, count, destination.dtype, op, divisor}, site_.queue());
 }
@@ -139,8 +139,7 @@ void Channel::all_reduce_gathered(const Array& data, std::int32_t op, double div
 }
 
 // Each rank gets its piece from all and sums in place.
-void Channel::scatter_pieces(std::span<const Array> pieces, std::int32_t op, double divisor,
-                                const Deadline& deadline) {
+void Channel::scatter_pieces(std::span<const Array> pieces, std::int32_t op, double divisor, const Deadline& deadline) {
   const Array& own = pieces[static_cast<std::size_t>(rank())];
   std::byte* received = staging_.reserve(own.bytes() * world_size());
   const auto block_of = [&](std::int32_t r) { return received + r * own.bytes(); };
@@ -223,8 +222,8 @@ void Channel::reduce_scatter(const Array& input, const Array& output, std::int32
   }
 }
 
-void Channel::reduce_scatter_v(const Array& data, std::span<const std::int64_t> counts, std::int32_t op,
-                                  double divisor, const Deadline& deadline) {
+void Channel::reduce_scatter_v(const Array& data, std::span<const std::int64_t> counts, std::int32_t op, double divisor,
+                               const Deadline& deadline) {
   pieces_.clear();
   std::int64_t begin = 0;
   for (const std::int64_t count : counts) {
@@ -241,7 +240,7 @@ void Channel::reduce_scatter_v(const Array& data, std::span<const std::int64_t> 
 
 // As reduce_scatter_gathered, with pieces of any sizes.
 void Channel::scatter_pieces_gathered(std::span<const Array> pieces, std::int32_t op, double divisor,
-                                         const Deadline& deadline) {
+                                      const Deadline& deadline) {
   const std::int64_t step = kGatherSliceBytes / size_of(pieces[0].dtype);
   std::byte* gathered = staging_.reserve(kGatherSliceBytes * world_size());
   for (std::size_t owner = 0; owner < pieces.size(); ++owner) {
@@ -254,14 +253,13 @@ void Channel::scatter_pieces_gathered(std::span<const Array> pieces, std::int32_
 }
 
 void Channel::reduce_scatter_direct(const Array& input, const Array& output, std::int32_t op,
-                                       const Deadline& deadline) {
+                                    const Deadline& deadline) {
   const std::int64_t block = output.bytes();
   std::byte* received = staging_.reserve(block * world_size());
   const auto sent = [&](std::int32_t r) { return slice(input, r * output.size, output.size).data; };
   wait_for_peers([&] {
     collectives_.exchange([&](std::int32_t to) { return Outgoing{sent(to), block}; },
-                          [&](std::int32_t from) { return Incoming{received + from * block, block}; },
-                          deadline);
+                          [&](std::int32_t from) { return Incoming{received + from * block, block}; }, deadline);
   });
   for (std::int32_t r = 0; r < world_size(); ++r) sources_[static_cast<std::size_t>(r)] = received + r * block;
   sources_[static_cast<std::size_t>(rank())] = sent(rank());
@@ -270,7 +268,7 @@ void Channel::reduce_scatter_direct(const Array& input, const Array& output, std
 
 // Every rank sees all blocks and keeps its own: the price of an engine that only gathers.
 void Channel::reduce_scatter_gathered(const Array& input, const Array& output, std::int32_t op,
-                                         const Deadline& deadline) {
+                                      const Deadline& deadline) {
   const std::int64_t step = std::min(output.size, kGatherSliceBytes / size_of(input.dtype));
   std::byte* gathered = staging_.reserve(step * size_of(input.dtype) * world_size());
   for (std::int32_t owner = 0; owner < world_size(); ++owner) {

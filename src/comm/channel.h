@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs calls over an engine, on memory of one site. What they put into the site's queue is done in its order; at the host
-// it is done when a call returns.
+// Runs calls over an engine, on memory of one site. What they put into the site's queue is done in its order; at the
+// host it is done when a call returns.
 #pragma once
 
 #include <cstdint>

@@ -41,8 +41,7 @@ std::uint64_t host_hash() {
 
 const char* order_name(std::int32_t order) { return order == GRADSTEP_REDUCTION_RANK ? "RANK" : "ENGINE"; }
 
-void check_handshake(const Engine& engine, const CommSettings& settings, std::int32_t place,
-                        const Handshake& peer) {
+void check_handshake(const Engine& engine, const CommSettings& settings, std::int32_t place, const Handshake& peer) {
   if (peer.rank != place) {
     fail(GRADSTEP_ERR_MISMATCH, "{}: all_gather put data of rank {} where those of rank {} belong", engine.name(),
          peer.rank, place);
@@ -109,8 +108,8 @@ std::shared_ptr<Communicator> Communicator::handshake(std::shared_ptr<Context> c
                                                       const CommSettings& settings, const Deadline& deadline) {
   const Handshake own{host_hash(), engine->rank(), engine->world_size(), settings.reduction_order, 0};
   const auto ranks = static_cast<std::size_t>(engine->world_size());
-  auto communicator = std::make_shared<Communicator>(std::move(context), engine, settings,
-                                                     std::vector<std::uint64_t>(ranks, own.host));
+  auto communicator =
+      std::make_shared<Communicator>(std::move(context), engine, settings, std::vector<std::uint64_t>(ranks, own.host));
   std::vector<Handshake> peers(ranks);
   communicator->all_gather(&own, peers.data(), sizeof own, deadline);
   for (std::size_t r = 0; r < ranks; ++r) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// One rank's connection to its peers: collectives on the host's memory, with deadlines, one error for good, interrupts and
-// statistics, over any engine.
+// One rank's connection to its peers: collectives on the host's memory, with deadlines, one error for good, interrupts
+// and statistics, over any engine.
 #pragma once
 
 #include <cstdint>
@@ -52,9 +52,7 @@ class Communicator : public NamedCalls<Communicator> {
   /// False where an engine only gathers; exchange() is UNSUPPORTED there, all_to_all() gathers everything.
   bool can_exchange() const { return connection_.engine().can_exchange() || world_size() == 1; }
   /// kPieceBytes, or kPieceBytesInMemory.
-  std::int64_t piece_bytes() const {
-    return connection_.engine().shares_memory() ? kPieceBytesInMemory : kPieceBytes;
-  }
+  std::int64_t piece_bytes() const { return connection_.engine().shares_memory() ? kPieceBytesInMemory : kPieceBytes; }
 
   /// One call, on the host's memory.
   void run(const Call& call, const Deadline& deadline);
@@ -75,8 +73,8 @@ class Communicator : public NamedCalls<Communicator> {
   /// Collective: from here on memory of `device` is carried too, as in with_device().
   void attach_device(gradstep_device device, void* native, const Deadline& deadline);
 
-  /// A channel on memory of `site`, which is that of `device`, whose calls are put into the site's queue; NULL where the
-  /// bytes have to pass through the host, and for the host itself. This and `site` outlive it.
+  /// A channel on memory of `site`, which is that of `device`, whose calls are put into the site's queue; NULL where
+  /// the bytes have to pass through the host, and for the host itself. This and `site` outlive it.
   std::unique_ptr<Channel> device_channel(const Site& site, gradstep_device device);
 
   /// Whether notes go with this rank's messages, so that ranks with different ones all hear of it in an all-reduce of
@@ -90,8 +88,8 @@ class Communicator : public NamedCalls<Communicator> {
   /// True if start() may be used: calls may come from gradstep's own threads and can be aborted, and no other
   /// communicator uses the channel, so that the order of calls on it is this communicator's alone.
   bool overlaps() const;
-  /// Runs `job`, which makes calls of this communicator, on the progress thread. Until finish() has returned nobody else
-  /// may make any, but abort(), status() and stats().
+  /// Runs `job`, which makes calls of this communicator, on the progress thread. Until finish() has returned nobody
+  /// else may make any, but abort(), status() and stats().
   void start(std::function<void()> job) { wait_.start(std::move(job)); }
   /// Returns when the job has ended; its exception is rethrown as an Error. The host's interrupt is polled meanwhile,
   /// and aborts the engines.

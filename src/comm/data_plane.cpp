@@ -23,9 +23,7 @@ struct Span {
   std::int64_t bytes = 0;
 };
 
-Span span_of(const void* data, std::int64_t bytes) {
-  return {static_cast<std::byte*>(const_cast<void*>(data)), bytes};
-}
+Span span_of(const void* data, std::int64_t bytes) { return {static_cast<std::byte*>(const_cast<void*>(data)), bytes}; }
 
 /// What a rank's call reads.
 Span read_by(const Call& call, std::size_t rank) {

@@ -19,8 +19,8 @@ namespace gradstep {
 
 class Bucket {
  public:
-  /// `options` are the reducer's, with the mode that this bucket has; `stats` what is known of it so far. `resources` and
-  /// `schema` outlive it.
+  /// `options` are the reducer's, with the mode that this bucket has; `stats` what is known of it so far. `resources`
+  /// and `schema` outlive it.
   Bucket(ExchangeResources& resources, const Schema& schema, const BucketPlan& plan,
          const gradstep_reducer_options& options, const gradstep_bucket_statistics& stats);
 

@@ -4,6 +4,7 @@
 
 #include "reduce/adasum.h"
 #include "reduce/half.h"
+#include "reduce/int8.h"
 #include "reduce/power_sgd.h"
 #include "reduce/sparse.h"
 
@@ -43,6 +44,8 @@ std::unique_ptr<BucketExchange> make_bucket_exchange(ExchangeResources& resource
       return std::make_unique<AdasumExchange>(resources, plan, options, sizes);
     case GRADSTEP_REDUCER_POWERSGD:
       return std::make_unique<PowerSgdExchange>(resources, plan, options, shapes);
+    case GRADSTEP_REDUCER_INT8:
+      return std::make_unique<Int8Exchange>(resources, plan, options, sizes);
     default:
       return std::make_unique<DenseExchange>(resources, plan, options);
   }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counted from the code that does it: src/comm/channel.cpp, half.cpp, sparse.cpp, adasum.cpp, power_sgd.cpp.
+// Counted from the code that does it: src/comm/channel.cpp, half.cpp, int8.cpp, sparse.cpp, adasum.cpp, power_sgd.cpp.
 #include "reduce/exchange_cost.h"
 
 #include <algorithm>
@@ -9,6 +9,7 @@
 
 #include "backend/backend.h"
 #include "comm/communicator.h"
+#include "kernels/block_code.h"
 
 namespace gradstep {
 
@@ -91,6 +92,23 @@ ExchangeCost half_cost(const ExchangeSize& size) {
   ExchangeCost cost = all_reduce_cost(wire);
   cost.convert = size.elements;
   cost.pack = size.elements;
+  return cost;
+}
+
+// Codes of pieces to their owners, and of sums to all.
+ExchangeCost int8_cost(const ExchangeSize& size) {
+  ExchangeCost cost;
+  const double codes = size.elements * (1 + sizeof(float) / static_cast<double>(kernels::kCodeBlock));
+  cost.pack = kWithResidual * size.elements;
+  cost.convert = 2 * size.elements;
+  if (size.ranks <= 1) return cost;
+  cost.round = 2;
+  cost.byte = 2 * others(size) * codes;
+  cost.add = size.elements;
+  if (!size.can_exchange) {
+    cost.byte += codes * (size.ranks - 1) - others(size) * codes;
+    cost.round += size.ranks * std::ceil(codes / size.ranks / static_cast<double>(kGatherSliceBytes)) - 1;
+  }
   return cost;
 }
 

@@ -16,7 +16,7 @@ struct ExchangeCost {
   double round = 0;     ///< collective calls, whatever they carry
   double byte = 0;      ///< bytes that a rank sends
   double pack = 0;      ///< elements copied into the bucket, or out of a residual
-  double convert = 0;   ///< elements cast to 16 bits and back
+  double convert = 0;   ///< elements cast to 16 bits, or encoded in 8, and back
   double select = 0;    ///< elements looked at when the largest are selected
   double entry = 0;     ///< entries of sparse lists taken or summed
   double add = 0;       ///< elements added to a dense sum; their price is 0 where that of bytes was measured with them
@@ -44,6 +44,8 @@ ExchangeCost all_reduce_cost(const ExchangeSize& size);
 ExchangeCost dense_cost(const ExchangeSize& size);
 /// Modes HALF and BFLOAT16.
 ExchangeCost half_cost(const ExchangeSize& size);
+/// Mode INT8.
+ExchangeCost int8_cost(const ExchangeSize& size);
 /// Mode SPARSE_TOPK; selections of the ranks are taken to be independent, which makes the split dearer than it may
 /// turn out.
 ExchangeCost sparse_gather_cost(const ExchangeSize& size, double sparsity);

@@ -33,7 +33,8 @@ bool ExchangeResources::is_finite(const Array& numbers, Queue& queue) const {
 }
 
 void Reducer::measure_window(Chosen exchanged, const BufferList& targets) {
-  keeps_ = !has_memory_ || std::ranges::all_of(exchanged, [&](const auto& bucket) { return is_finite(*bucket, targets); });
+  keeps_ =
+      !has_memory_ || std::ranges::all_of(exchanged, [&](const auto& bucket) { return is_finite(*bucket, targets); });
 }
 
 /// In the bucket, and in what the host gets of it.

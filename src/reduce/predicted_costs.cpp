@@ -101,6 +101,7 @@ class Predictor {
       add_own(mode, GRADSTEP_COST_OWN, cost);
       add_all_reduces(mode, {half}, cost);
     }
+    if (size_.element_bytes == sizeof(float)) add_own(GRADSTEP_REDUCER_INT8, GRADSTEP_COST_OWN, int8_cost(size_));
     const ExchangeCost power_sgd = power_sgd_cost(size_, factors);
     add_own(GRADSTEP_REDUCER_POWERSGD, GRADSTEP_COST_OWN, power_sgd);
     add_all_reduces(GRADSTEP_REDUCER_POWERSGD, {left_factors(size_, factors), right_factors(size_, factors)},

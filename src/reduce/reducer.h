@@ -143,8 +143,8 @@ class Reducer {
   std::optional<CostModel> costs_;
   Schema schema_;
   Buckets buckets_;
-  std::vector<Place> places_;    // by parameter
-  WorkList work_;                // by parameter
+  std::vector<Place> places_;  // by parameter
+  WorkList work_;              // by parameter
   OwnBuffers shown_;
   std::vector<Array> bucket_results_;
   OwnPlan<CopyPlan, CopyItem> results_;

@@ -97,8 +97,9 @@ void check_candidates(const gradstep_reducer_options& options) {
 }  // namespace
 
 const char* mode_name(std::int32_t mode) {
-  constexpr std::array<const char*, GRADSTEP_REDUCER_AUTO + 1> kNames = {
-      "dense", "half", "bfloat16", "sparse_threshold", "sparse_topk", "adasum_tree", "adasum_nway", "powersgd", "auto"};
+  constexpr std::array<const char*, GRADSTEP_REDUCER_INT8 + 1> kNames = {
+      "dense",    "half", "bfloat16", "sparse_threshold", "sparse_topk", "adasum_tree", "adasum_nway",
+      "powersgd", "auto", "int8"};
   return kNames[static_cast<std::size_t>(mode)];
 }
 
@@ -112,7 +113,7 @@ gradstep_reducer_options default_reducer_options() {
 }
 
 gradstep_reducer_options checked_reducer_options(const gradstep_reducer_options& options) {
-  check_enum("mode", options.mode, GRADSTEP_REDUCER_AUTO);
+  check_enum("mode", options.mode, GRADSTEP_REDUCER_INT8);
   check_enum("average", options.average, GRADSTEP_AVERAGE_WEIGHTED);
   check_enum("control", options.control, 1);
   check_buckets(options);

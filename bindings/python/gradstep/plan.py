@@ -33,7 +33,7 @@ from gradstep._quantities import (
 from gradstep.context import Context, context_pointer
 from gradstep.errors import InvalidArgument
 
-_MODES = ("dense", "half", "bfloat16", "sparse_topk", "powersgd", "adasum_tree", "adasum_nway")
+_MODES = ("dense", "half", "bfloat16", "int8", "sparse_topk", "powersgd", "adasum_tree", "adasum_nway")
 _ALGORITHMS = {
     "own": "COST_OWN",
     "ring": "COST_RING",
@@ -224,6 +224,8 @@ def _rows(everything: list[Prediction], algorithm: str) -> list[Prediction]:
     rows = []
     for mode in _MODES:
         ways = [one for one in everything if one.mode == mode]
+        if not ways:  # int8, of float64
+            continue
         if mode == "sparse_topk":
             rows += ways
         elif algorithm == "best":

@@ -63,7 +63,7 @@ typedef struct gradstep_cost_options {
   int64_t columns;
   /* One rank's work on an element, >= 0; the defaults are those of one core of an AMD EPYC (AVX-512). */
   double pack_seconds;     /* into a bucket */
-  double convert_seconds;  /* to 16 bits and back */
+  double convert_seconds;  /* to 16 bits or 8, and back */
   double select_seconds;   /* when the largest are selected */
   double entry_seconds;    /* of a sparse list that is summed */
   double add_seconds;      /* to a dense sum */
@@ -96,8 +96,8 @@ GRADSTEP_API gradstep_status gradstep_cost_options_measure(gradstep_cost_options
 
 /*
  * Writes up to `capacity` records of record_size bytes: DENSE, HALF, BFLOAT16 and POWERSGD by every all-reduce
- * (HIERARCHICAL where 1 < H < P), SPARSE_TOPK by gather and, unless no_exchange, by split, ADASUM_TREE and
- * ADASUM_NWAY by OWN. *count = how many there are. records NULL only counts. Not collective; opens no connection.
+ * (HIERARCHICAL where 1 < H < P), SPARSE_TOPK by gather and, unless no_exchange, by split, INT8 (where
+ * element_bytes is 4), ADASUM_TREE and ADASUM_NWAY by OWN. *count = how many there are. records NULL only counts. Not collective; opens no connection.
  * Returns: INVALID_ARGUMENT (a NULL, a field that breaks its rule, a record_size that no version has), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_predict_costs(const gradstep_cost_options* options, gradstep_cost* records,

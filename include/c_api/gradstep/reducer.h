@@ -56,6 +56,13 @@ typedef struct gradstep_reducer gradstep_reducer;
  * time. Q of the last window starts the next one. What `rank` columns would not make smaller travels densely. Source:
  * Vogels, Karimireddy, Jaggi 2019.
  *
+ * INT8: u = gradient + residual travels in block codes: a code of 8 bits for each element, and an f32 factor for 256 of
+ * them, in a quarter of the bytes of DENSE. Each rank sums its piece of all ranks' decoded u in f32, encodes the sum
+ * and gives it to all; all decode the same codes. The residual keeps what both encodings leave out, that of a sum with
+ * its owner; it is in units of the sum, this rank's own, starts at zero, and changes only when a whole window has
+ * succeeded and its outcome is finite. A gradient or a sum that is not finite makes NaNs of its whole bucket, on all
+ * ranks. No f64 parameters. Source: Dettmers 2015 (8-bit gradients), Seide et al. 2014 (error feedback).
+ *
  * AUTO: DENSE, HALF or SPARSE_TOPK for each bucket, whichever a cost model says is the fastest here; SPARSE_TOPK, which
  * changes results by more than rounding, only where it saves the time of a round beside. Latency, bandwidth and the
  * cost of conversion and selection are measured at creation; all ranks take the largest of what they found, so they
@@ -71,7 +78,8 @@ enum gradstep_reducer_mode {
   GRADSTEP_REDUCER_ADASUM_TREE = 5,      /* Adasum of pairs */
   GRADSTEP_REDUCER_ADASUM_NWAY = 6,      /* Adasum of all ranks at once */
   GRADSTEP_REDUCER_POWERSGD = 7,         /* low-rank factors */
-  GRADSTEP_REDUCER_AUTO = 8              /* whichever is the fastest here, for each bucket */
+  GRADSTEP_REDUCER_AUTO = 8,             /* whichever is the fastest here, for each bucket */
+  GRADSTEP_REDUCER_INT8 = 9              /* in codes of 8 bits */
 };
 
 /* How mode HALF adds, always in the order of the ranks. */
@@ -125,7 +133,7 @@ typedef struct gradstep_reducer_options {
                               exceeds */
   double clip_value;       /* HALF and BFLOAT16: >= 0; 0 = off, the default */
   int32_t half_sum;        /* enum gradstep_half_sum */
-  int32_t residual;        /* bool, default 1; sparse: 1 keeps what was not sent, 0 drops it */
+  int32_t residual;        /* bool, default 1; sparse and INT8: 1 keeps what was not sent, 0 drops it */
   double sparsity;         /* the threshold (>= 0), or the fraction that is kept (0 < sparsity <= 1); default 0.05 */
   int32_t selection;       /* enum gradstep_selection */
   int32_t nan_policy;      /* enum gradstep_nan_policy */
@@ -187,11 +195,11 @@ GRADSTEP_API gradstep_status gradstep_reducer_options_init(gradstep_reducer_opti
  * Creates a reducer for the gradients of n parameters (n may be 0); options NULL = defaults. Collective. It takes a
  * channel of its own (gradstep_comm_dup), so that comm can be shared or destroyed. Memory: one buffer of the arithmetic
  * dtype per parameter; sparse modes two, and one more for residuals; HALF and BFLOAT16 half of one more; EF21 two and
- * momentum correction two more; POWERSGD three and the factors. *out is the caller's to destroy.
- * Returns: INVALID_ARGUMENT (an option outside its range or not for its mode, a bad schema), INVALID_STATE (comm is in
- * use), UNSUPPORTED (a bucket of more than 2^31 - 1 elements in a sparse mode; the schema, see gradstep_parameter),
- * BACKEND_UNAVAILABLE (the schema), MISMATCH (the ranks' schemas or options differ; reported on every rank),
- * OUT_OF_MEMORY, and the statuses of a collective call.
+ * momentum correction two more; POWERSGD three and the factors; INT8 three and the codes. *out is the caller's to
+ * destroy. Returns: INVALID_ARGUMENT (an option outside its range or not for its mode, a bad schema), INVALID_STATE
+ * (comm is in use), UNSUPPORTED (a bucket of more than 2^31 - 1 elements in a sparse mode; f64 with INT8; the schema,
+ * see gradstep_parameter), BACKEND_UNAVAILABLE (the schema), MISMATCH (the ranks' schemas or options differ; reported
+ * on every rank), OUT_OF_MEMORY, and the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_reducer_create(gradstep_context* context, gradstep_comm* comm,
                                                      const gradstep_reducer_options* options,

@@ -56,7 +56,8 @@ std::vector<float> run_windows(Communicator& comm, const gradstep_reducer_option
     for (const auto& tensor : values) all.insert(all.end(), tensor.values.begin(), tensor.values.end());
   }
   const bool keeps = options.mode == GRADSTEP_REDUCER_SPARSE_TOPK ||
-                     options.mode == GRADSTEP_REDUCER_SPARSE_THRESHOLD || options.mode == GRADSTEP_REDUCER_POWERSGD;
+                     options.mode == GRADSTEP_REDUCER_SPARSE_THRESHOLD || options.mode == GRADSTEP_REDUCER_POWERSGD ||
+                     options.mode == GRADSTEP_REDUCER_INT8;
   for (std::size_t i = 0; keeps && i < kShapes.size(); ++i) {
     const auto* numbers = static_cast<const float*>(reducer.residual(i).data);
     all.insert(all.end(), numbers, numbers + reducer.schema()[i].size);
@@ -89,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, OverlapModes,
                          testing::Values(GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_HALF, GRADSTEP_REDUCER_BFLOAT16,
                                          GRADSTEP_REDUCER_SPARSE_THRESHOLD, GRADSTEP_REDUCER_SPARSE_TOPK,
                                          GRADSTEP_REDUCER_ADASUM_TREE, GRADSTEP_REDUCER_ADASUM_NWAY,
-                                         GRADSTEP_REDUCER_POWERSGD),
+                                         GRADSTEP_REDUCER_POWERSGD, GRADSTEP_REDUCER_INT8),
                          [](const auto& test) { return "mode_" + std::to_string(test.param); });
 
 class OverlapWorlds : public testing::TestWithParam<std::string> {};

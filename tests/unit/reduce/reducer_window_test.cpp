@@ -139,7 +139,8 @@ float written(Reducer& reducer, TestTensor<float>& gradient, TestTensor<float>& 
 }
 
 TEST_F(Window, GradientsComeFromWhereEachWindowHasThem) {
-  for (const std::int32_t mode : {GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_POWERSGD, GRADSTEP_REDUCER_SPARSE_TOPK}) {
+  for (const std::int32_t mode :
+       {GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_POWERSGD, GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_REDUCER_INT8}) {
     auto options = reducer_options();
     options.mode = mode;
     options.sparsity = 1;

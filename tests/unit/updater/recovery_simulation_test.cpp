@@ -49,6 +49,7 @@ std::vector<SimulatedSetup> modes() {
       mode("topk_split", GRADSTEP_REDUCER_SPARSE_TOPK),
       mode("topk_momentum", GRADSTEP_REDUCER_SPARSE_TOPK),
       mode("topk_ef21", GRADSTEP_REDUCER_SPARSE_TOPK),
+      mode("int8", GRADSTEP_REDUCER_INT8),
   };
   all[8].reduction.average = GRADSTEP_AVERAGE_WEIGHTED;
   all[9].reduction.half_sum = GRADSTEP_HALF_SUM_FP16;
@@ -91,7 +92,8 @@ std::vector<SimulatedSetup> skipping_setups() {
   for (const SimulatedSetup& setup : local_setups()) all.push_back(skipping(setup));
   for (const SimulatedSetup& setup : modes()) {
     const std::int32_t kind = setup.reduction.mode;
-    if (kind == GRADSTEP_REDUCER_SPARSE_TOPK || kind == GRADSTEP_REDUCER_POWERSGD) all.push_back(skipping(setup));
+    if (kind == GRADSTEP_REDUCER_SPARSE_TOPK || kind == GRADSTEP_REDUCER_POWERSGD || kind == GRADSTEP_REDUCER_INT8)
+      all.push_back(skipping(setup));
   }
   return all;
 }

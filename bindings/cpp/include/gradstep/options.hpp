@@ -118,6 +118,7 @@ enum class ReducerMode : std::int32_t {
   kAdasumNway = GRADSTEP_REDUCER_ADASUM_NWAY,
   kPowersgd = GRADSTEP_REDUCER_POWERSGD,
   kAuto = GRADSTEP_REDUCER_AUTO,
+  kInt8 = GRADSTEP_REDUCER_INT8,
 };
 
 enum class HalfSum : std::int32_t {

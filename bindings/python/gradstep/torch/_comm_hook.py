@@ -28,7 +28,7 @@ from gradstep.reducer import Reducer, ReducerOptions
 Model: TypeAlias = "torch.nn.Module | Iterable[tuple[str, Tensor]]"
 
 _SAVED = "reducer"
-_KEEPING = frozenset(("sparse_threshold", "sparse_topk", "powersgd", "auto"))
+_KEEPING = frozenset(("sparse_threshold", "sparse_topk", "powersgd", "int8", "auto"))
 """Modes that may keep something between windows."""
 
 
@@ -69,7 +69,7 @@ class CommHook:
         self._indices = {id(parameter): i for i, parameter in enumerate(self._parameters)}
         mode = options.get("mode", "dense")
         self._scaler = scaler if mode in _KEEPING else None
-        if self._scaler is not None and mode != "powersgd":
+        if self._scaler is not None and mode not in ("powersgd", "int8"):
             options.setdefault("nan_policy", "send")
         if comm is None:
             group = model.process_group if isinstance(model, DistributedDataParallel) else None

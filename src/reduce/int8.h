@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Gradients travel in block codes of 8 bits (kernels/block_code.h).
+#pragma once
+
+#include <vector>
+
+#include "backend/stored_numbers.h"
+#include "reduce/bucket_exchange.h"
+
+namespace gradstep {
+
+class Int8Exchange final : public BucketExchange {
+ public:
+  /// `sizes` of the bucket's parameters, in the order of packing.
+  Int8Exchange(ExchangeResources& resources, const BucketPlan& plan, const gradstep_reducer_options& options,
+               std::span<const std::int64_t> sizes);
+
+  Array packed() const override { return array(packed_); }
+  Array carried() const override { return keeps_residual() ? array(residual_) : Array{}; }
+  void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override;
+  void commit() override;
+  std::vector<KeptTensor> kept() override;
+  void finish(const BucketExchange& failed) override;
+
+ private:
+  bool keeps_residual() const { return options().residual != 0; }
+  /// The elements of piece q, from `whole` on.
+  Array piece_of(const Array& whole, std::size_t q) const;
+  /// Where a message has the codes of piece q.
+  CodedNumbers codes_in(std::byte* message, std::size_t q) const;
+  float* numbers_of(const Array& array) const { return static_cast<float*>(array.data); }
+  /// destination = a + factor * b, of as many elements.
+  void add(const Array& destination, const Array& a, const Array& b, double factor);
+  void send_pieces(const Deadline& deadline);
+  void sum_pieces(double divisor);
+  /// `divisor` is what the sums were divided by.
+  void share_sums(double divisor, const Deadline& deadline);
+
+  std::vector<std::int64_t> sizes_;           // of the bucket's parameters
+  std::int64_t piece_ = 0;                    // elements of a piece but the last ones; whole blocks
+  std::int64_t message_bytes_ = 0;            // of one piece
+  std::vector<std::int64_t> messages_bytes_;  // of each rank's: all are equal
+  Buffer packed_;                             // gradient + residual; less what was sent it is the next residual
+  Buffer residual_;                           // in units of the sum; empty if none is kept
+  Buffer sum_;                                // of this rank's piece
+  Buffer summand_;                            // one rank's numbers of that piece
+  Buffer nonfinite_;
+  WorkList piece_work_;  // of this rank's piece
+  WorkList work_;        // of the bucket
+};
+
+}  // namespace gradstep
