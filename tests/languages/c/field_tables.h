@@ -114,7 +114,7 @@ static const field kAccumulator[] = {
 };
 static const field kReducer[] = {
     {"mode", offsetof(gradstep_reducer_options, mode), 'i',
-     "dense,half,bfloat16,sparse_threshold,sparse_topk,adasum_tree,adasum_nway,powersgd,auto"},
+     "dense,half,bfloat16,sparse_threshold,sparse_topk,adasum_tree,adasum_nway,powersgd,auto,int8"},
     {"average", offsetof(gradstep_reducer_options, average), 'i', "unset,sum,mean,weighted"},
     {"control", offsetof(gradstep_reducer_options, control), 'i', NULL},
     {"fuse_threshold", offsetof(gradstep_reducer_options, fuse_threshold), 'l', NULL},

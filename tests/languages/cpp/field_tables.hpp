@@ -47,7 +47,7 @@ inline const char* words_of<gradstep::BiasCorrection>() {
 
 template <>
 inline const char* words_of<gradstep::ReducerMode>() {
-  return "dense,half,bfloat16,sparse_threshold,sparse_topk,adasum_tree,adasum_nway,powersgd,auto";
+  return "dense,half,bfloat16,sparse_threshold,sparse_topk,adasum_tree,adasum_nway,powersgd,auto,int8";
 }
 
 template <>

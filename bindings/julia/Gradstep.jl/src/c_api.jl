@@ -29,7 +29,7 @@ const gradstep_state_dtype = (native = Int32(0), bf16 = Int32(1), int8 = Int32(2
 const gradstep_epsilon_placement = (inside = Int32(0), outside = Int32(1),)
 const gradstep_sgd_first_step = (dampen = Int32(0), copy = Int32(1),)
 const gradstep_bias_correction = (standard = Int32(0), tf = Int32(1),)
-const gradstep_reducer_mode = (dense = Int32(0), half = Int32(1), bfloat16 = Int32(2), sparse_threshold = Int32(3), sparse_topk = Int32(4), adasum_tree = Int32(5), adasum_nway = Int32(6), powersgd = Int32(7), auto = Int32(8),)
+const gradstep_reducer_mode = (dense = Int32(0), half = Int32(1), bfloat16 = Int32(2), sparse_threshold = Int32(3), sparse_topk = Int32(4), adasum_tree = Int32(5), adasum_nway = Int32(6), powersgd = Int32(7), auto = Int32(8), int8 = Int32(9),)
 const gradstep_half_sum = (f32 = Int32(0), fp16 = Int32(1), fp16_predivided = Int32(2),)
 const gradstep_selection = (bucket = Int32(0), tensor = Int32(1),)
 const gradstep_nan_policy = (error = Int32(0), zero = Int32(1), send = Int32(2),)

@@ -1014,6 +1014,7 @@ pub const GRADSTEP_REDUCER_ADASUM_TREE: gradstep_reducer_mode = 5;
 pub const GRADSTEP_REDUCER_ADASUM_NWAY: gradstep_reducer_mode = 6;
 pub const GRADSTEP_REDUCER_POWERSGD: gradstep_reducer_mode = 7;
 pub const GRADSTEP_REDUCER_AUTO: gradstep_reducer_mode = 8;
+pub const GRADSTEP_REDUCER_INT8: gradstep_reducer_mode = 9;
 pub type gradstep_reducer_mode = ::core::ffi::c_int;
 pub const GRADSTEP_HALF_SUM_INVALID: gradstep_half_sum = -1;
 pub const GRADSTEP_HALF_SUM_F32: gradstep_half_sum = 0;

@@ -177,6 +177,8 @@ c_enum! {
         PowerSgd = GRADSTEP_REDUCER_POWERSGD,
         /// Whichever is the fastest here, for each bucket.
         Auto = GRADSTEP_REDUCER_AUTO,
+        /// In codes of 8 bits.
+        Int8 = GRADSTEP_REDUCER_INT8,
     }
 }
 c_enum! {
@@ -510,7 +512,7 @@ options! {
         /// One rank's work on an element, >= 0; the defaults are those of one core of an AMD EPYC (AVX-512). into a
         /// bucket.
         pack_seconds: f64,
-        /// To 16 bits and back.
+        /// To 16 bits or 8, and back.
         convert_seconds: f64,
         /// When the largest are selected.
         select_seconds: f64,
@@ -565,7 +567,7 @@ options! {
         clip_value: f64,
         /// See [`HalfSum`].
         half_sum: HalfSum,
-        /// Default true; sparse: 1 keeps what was not sent, 0 drops it.
+        /// Default true; sparse and INT8: 1 keeps what was not sent, 0 drops it.
         residual: bool,
         /// The threshold (>= 0), or the fraction that is kept (0 < sparsity <= 1); default 0.05.
         sparsity: f64,

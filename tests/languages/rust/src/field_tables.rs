@@ -60,6 +60,7 @@ words! {
         adasum_nway: AdasumNWay,
         powersgd: PowerSgd,
         auto: Auto,
+        int8: Int8,
     }
     HalfSum {
         f32: F32,
