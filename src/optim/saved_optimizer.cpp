@@ -8,10 +8,12 @@
 #include <set>
 #include <span>
 
+#include "comm/all_or_none.h"
 #include "core/error.h"
 #include "core/json_text.h"
 #include "core/state_header.h"
 #include "optim/first_order/dynamic_code.h"
+#include "optim/state_gather.h"
 #include "rules/text/lexer.h"
 
 namespace gradstep {
@@ -130,7 +132,14 @@ SavedPart save_optimizer(Optimizer& optimizer) {
   std::string names;
   append_json_list(names, unused, [&](std::string_view name) { append_json(names, name); });
   part.set(kUnused, std::move(names));
-  for (const StoredState& stored : optimizer.state().stored()) {
+  const std::vector<StoredState> states = optimizer.state().stored();
+  std::shared_ptr<StateGather> gather;
+  if (optimizer.is_sharded() || !optimizer.site().is_host()) {
+    Communicator* comm = optimizer.is_sharded() ? &optimizer.sharding()->comm() : nullptr;
+    all_or_none(comm, "save its state", [&] { gather = std::make_shared<StateGather>(optimizer, states); });
+  }
+  for (std::size_t k = 0; k < states.size(); ++k) {
+    const StoredState& stored = states[k];
     if (is_coded(stored)) part.set(kBlockCode, kOctaves);
     SavedTensor tensor;
     tensor.key = key_of(schema, stored);
@@ -138,8 +147,7 @@ SavedPart save_optimizer(Optimizer& optimizer) {
     tensor.shape = shape_of(schema, stored);
     tensor.data = stored.array.data;
     tensor.is_finite = true;
-    if (optimizer.is_sharded() || !optimizer.site().is_host())
-      tensor.gather = [&optimizer, stored](void* whole) { optimizer.state().gather(stored, whole); };
+    if (gather) tensor.gather = [gather, k](void* whole) { gather->gather(k, whole); };
     part.tensors.push_back(std::move(tensor));
   }
   return part;

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optim/stepped_model.h"
 
+#include <optional>
 #include <utility>
 
 #include "comm/all_or_none.h"
 #include "core/error.h"
 #include "core/shape.h"
+#include "optim/state_gather.h"
 
 namespace gradstep {
 
@@ -99,6 +101,7 @@ void SteppedModel::prepare_move(const Sharding* next, bool keep, const Deadline&
   const bool gathers = is_spread && has_slices();
   if (!keep && is_sharded()) on(StateEvent::is_lost);
   Buffer whole;
+  std::optional<StateGather> spread;
   all_or_none(is_spread ? &sharding_->comm() : nullptr, "allocate its part of the state", deadline, [&] {
     const OwnerOf owner_of = owners(next);
     const bool cuts = next != nullptr && !next->is_whole();
@@ -109,12 +112,15 @@ void SteppedModel::prepare_move(const Sharding* next, bool keep, const Deadline&
       return {{0, owner < 0 || owner == rank ? state_.tensor(i, slot).form().size() : 0}, owner};
     };
     state_.prepare_move(place, gathers, keep);
-    if (is_spread) whole = context_->allocate(static_cast<std::size_t>(state_.largest_moved()), /*zeroed=*/false);
+    if (!is_spread) return;
+    whole = context_->allocate(static_cast<std::size_t>(state_.largest_moved()), /*zeroed=*/false);
+    spread.emplace(*this, state_.gathered_by_move(gathers));
   });
   if (!keep) return;
   on(StateEvent::is_dealt_out);
-  state_.fill_moved(
-      gathers, [&](const StoredState& stored, void* to) { state().gather(stored, to, deadline); }, whole.data());
+  std::size_t k = 0;
+  const auto gather = [&](const StoredState&, void* to) { spread->gather(k++, to, deadline); };
+  state_.fill_moved(gathers, gather, whole.data());
 }
 
 void SteppedModel::commit_move(std::unique_ptr<Sharding> next) noexcept {

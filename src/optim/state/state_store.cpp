@@ -151,6 +151,16 @@ std::int64_t StateStore::largest_moved() const {
   return largest;
 }
 
+std::vector<StoredState> StateStore::gathered_by_move(bool gathers) const {
+  std::vector<StoredState> all;
+  for (const Position& at : moved_) {
+    const Entry& before = parameters_[at.parameter][at.slot];
+    if (!is_spread(before, gathers)) continue;
+    for (StoredState& state : stored(at.parameter, before)) all.push_back(std::move(state));
+  }
+  return all;
+}
+
 void StateStore::fill_moved(bool gathers, FunctionRef<void(const StoredState&, void*)> gather, void* whole) {
   for (const Position& at : moved_) {
     const Entry& before = parameters_[at.parameter][at.slot];
@@ -160,7 +170,7 @@ void StateStore::fill_moved(bool gathers, FunctionRef<void(const StoredState&, v
       const Array& array = to[part].array;
       const auto bytes = static_cast<std::size_t>(array.bytes());
       const std::int64_t first = to[part].begin * size_of(array.dtype);
-      if ((gathers && !before.about->is_whole) || before.owner >= 0) {
+      if (is_spread(before, gathers)) {
         gather(from[part], whole);
         site_.queue().upload(array.data, static_cast<const std::byte*>(whole) + first, bytes);
       } else if (bytes > 0) {

@@ -91,6 +91,8 @@ class StateStore {
   void prepare_move(FunctionRef<StatePlace(std::size_t parameter, std::size_t slot)> place, bool gathers, bool keep);
   /// Bytes of the largest array to be filled.
   std::int64_t largest_moved() const;
+  /// The states for which fill_moved() calls gather(), in that order.
+  std::vector<StoredState> gathered_by_move(bool gathers) const;
   /// Fills what was prepared with the present numbers. gather(stored, whole) writes those that are spread over ranks to
   /// `whole`, which has largest_moved() bytes of the host's memory.
   void fill_moved(bool gathers, FunctionRef<void(const StoredState&, void*)> gather, void* whole);
@@ -114,6 +116,9 @@ class StateStore {
   };
 
   const Entry* entry(std::size_t parameter, std::size_t slot) const;
+  static bool is_spread(const Entry& entry, bool gathers) {
+    return (gathers && !entry.about->is_whole) || entry.owner >= 0;
+  }
   static std::vector<StoredState> stored(std::size_t parameter, const Entry& entry);
   void make(Entries& entries, std::span<const Position> positions) const;
 
