@@ -197,6 +197,13 @@ def optimizer_cases() -> Iterator[Case]:
     def torch_adagrad(parameters):
         return torch.optim.Adagrad(parameters, lr=1e-3, eps=1e-8, fused=True)
 
+    def adafactor(arrays):
+        epsilon = float(np.finfo(np.float32).eps)  # torch's
+        return gradstep.Adafactor(arrays, learning_rate=1e-3, epsilon=epsilon, context=context())
+
+    def torch_adafactor(parameters):  # has no fused form
+        return torch.optim.Adafactor(parameters, lr=1e-3, foreach=True)
+
     yield step_case("SGD momentum, 16M f32", [(LARGE,)], sgd, torch_sgd, 20, 15)
     yield step_case("SGD momentum, 400 of 64x64", SMALL, sgd, torch_sgd, 20, 31, 3)
     yield step_case("RMSProp, 16M f32", [(LARGE,)], rmsprop, torch_rmsprop, 20, 9, peer="torch foreach")
@@ -211,6 +218,9 @@ def optimizer_cases() -> Iterator[Case]:
         36,
         15,
     )
+    # g is read for the factors, the length of the direction and the step; p for its length and the step.
+    matrices = [(1024, 1024)] * 16
+    yield step_case("Adafactor, 16 of 1024x1024", matrices, adafactor, torch_adafactor, 24, 9, peer="torch foreach")
     if torch:
         yield channels_last_case("Adam, channels last, 512x512x3x3", (512, 512, 3, 3))
     yield step_case("Adam, 1 of 16, cost of a call", [(16,)], adam, torch_adam, 0, 31, 500)

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Second moments in factors (rules/factoring.h), one tensor after the other.
+// Second moments in factors (rules/factoring.h). A launch is about all tensors of a type, whose blocks lie one tensor
+// after the other.
 #include <algorithm>
-#include <memory>
 #include <vector>
 
 #include "device/chunk.h"
@@ -17,6 +17,8 @@ namespace gradstep::cuda {
 
 namespace {
 
+constexpr int kRowsOfBlock = 8;
+
 /// FactoredItem, as kernels see it, with scratch for its factors.
 template <class T>
 struct FactoredTensor {
@@ -24,25 +26,68 @@ struct FactoredTensor {
   T* rows;
   T* columns;
   T* momentum;
-  const rules::GroupConstants* constants;
-  const kernels::StepScalars* scalars;
-  rules::Factoring form;
-  rules::FactoredAxes axes;
-  std::int64_t size;
-  double* row_factors;
+  double* row_factors;  ///< NULL = a mean square for each element
   double* column_factors;
-  double* means;  ///< sums of the rows of each matrix
-  double* norms;  ///< of the direction, of the parameter
+  const rules::GroupConstants* constants;
+  double* factor;
+  rules::Factoring form;
+  // As in rules::FactoredAxes.
+  std::int64_t outer;
+  std::int64_t row_length;
+  std::int64_t middle;
+  std::int64_t column_length;
+  std::int64_t inner;
+  std::int64_t size;
+  // How many blocks this tensor and those before it have.
+  std::int64_t row_blocks;
+  std::int64_t column_blocks;
+  std::int64_t matrices;
+  std::int64_t chunks;
 
   GRADSTEP_DEVICE rules::FactoringStep step(const Block& block) const {
     return rules::factoring_step(block.checked(constants)->usual);
   }
-  GRADSTEP_DEVICE bool is_made(const Block& block) const { return block.checked(scalars)->gate != 0; }
   /// Takes a mean square in, and returns what is kept.
   GRADSTEP_DEVICE double go_on(const Block& block, T* kept, double keep, double now) const {
-    const auto next = static_cast<T>(keep * static_cast<double>(block.load(kept)) + (1 - keep) * now);
+    const T next = rules::Factoring::go_on(block.load(kept), keep, now);
     block.store(kept, next);
     return static_cast<double>(next);
+  }
+};
+
+}  // namespace
+
+template <class T>
+inline constexpr bool kHasNoPadding<FactoredTensor<T>> =
+    sizeof(FactoredTensor<T>) == 8 * sizeof(void*) + 10 * sizeof(std::int64_t) + sizeof(rules::Factoring) &&
+    sizeof(rules::Factoring) == 2 * sizeof(std::int32_t) + 3 * sizeof(double);
+
+namespace {
+
+template <class T>
+struct FactoredTensors {
+  const FactoredTensor<T>* all;
+  std::int64_t count;
+  const kernels::StepScalars* scalars;
+
+  GRADSTEP_DEVICE bool is_made(const Block& block) const { return block.checked(scalars)->gate != 0; }
+  GRADSTEP_DEVICE const FactoredTensor<T>& of(const Block& block, std::int64_t k) const {
+    return *block.checked(all + k);
+  }
+  /// The index of the block's tensor; `place` becomes the place among the blocks of that tensor.
+  GRADSTEP_DEVICE std::int64_t find(const Block& block, std::int64_t FactoredTensor<T>::* blocks,
+                                    std::int64_t& place) const {
+    std::int64_t low = 0;
+    for (std::int64_t high = count - 1; low < high;) {
+      const std::int64_t middle = (low + high) / 2;
+      if (block.index() < of(block, middle).*blocks) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    place = block.index() - (low > 0 ? of(block, low - 1).*blocks : 0);
+    return low;
   }
 };
 
@@ -50,24 +95,25 @@ struct FactoredTensor {
 template <class T>
 struct AdvanceRows {
   static constexpr const char* kName = "advance_rows";
-  static constexpr int kThreads = 256;
+  static constexpr int kThreads = kRowsOfBlock * kWarp;
   static constexpr bool kWaits = true;
-  static constexpr int kWarps = kThreads / kWarp;
 
-  FactoredTensor<T> tensor;
+  FactoredTensors<T> tensors;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const rules::FactoredAxes& axes = tensor.axes;
-    const std::int64_t row = block.index() * kWarps + block.thread() / kWarp;
-    const bool exists = row < axes.row_count() && tensor.is_made(block);
-    const T* first = tensor.change + row / axes.inner * axes.columns * axes.inner + row % axes.inner;
+    std::int64_t place = 0;
+    const FactoredTensor<T>& tensor = tensors.of(block, tensors.find(block, &FactoredTensor<T>::row_blocks, place));
+    const std::int64_t row = place * kRowsOfBlock + block.thread() / kWarp;
+    const std::int64_t rows = tensor.outer * tensor.row_length * tensor.middle * tensor.inner;
+    const bool exists = row < rows && tensors.is_made(block);
+    const T* first = tensor.change + row / tensor.inner * tensor.column_length * tensor.inner + row % tensor.inner;
     double sum = 0;
-    for (std::int64_t b = block.thread() % kWarp; exists && b < axes.columns; b += kWarp) {
-      sum += tensor.form.square(block.load(first + b * axes.inner));
+    for (std::int64_t b = block.thread() % kWarp; exists && b < tensor.column_length; b += kWarp) {
+      sum += tensor.form.square(block.load(first + b * tensor.inner));
     }
     sum = fold_warp(block, sum);
     if (!exists || block.thread() % kWarp != 0) return;
-    const double mean = sum / static_cast<double>(axes.columns);
+    const double mean = sum / static_cast<double>(tensor.column_length);
     block.store(tensor.row_factors + row, tensor.go_on(block, tensor.rows + row, tensor.step(block).keep, mean));
   }
 };
@@ -82,69 +128,59 @@ struct AdvanceColumns {
     double sums[kWarps][kWarp];
   };
 
-  FactoredTensor<T> tensor;
+  FactoredTensors<T> tensors;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     auto& shared = block.shared<Shared>();
-    const rules::FactoredAxes& axes = tensor.axes;
+    std::int64_t place = 0;
+    const FactoredTensor<T>& tensor = tensors.of(block, tensors.find(block, &FactoredTensor<T>::column_blocks, place));
     const int lane = block.thread() % kWarp;
     const int warp = block.thread() / kWarp;
-    const std::int64_t column = block.index() * kWarp + lane;
-    const bool exists = column < axes.column_count() && tensor.is_made(block);
-    const std::int64_t in_row = axes.middle * axes.columns * axes.inner;
-    const T* first = tensor.change + column / in_row * axes.rows * in_row + column % in_row;
+    const std::int64_t column = place * kWarp + lane;
+    const std::int64_t in_row = tensor.middle * tensor.column_length * tensor.inner;
+    const bool exists = column < tensor.outer * in_row && tensors.is_made(block);
+    const T* first = tensor.change + column / in_row * tensor.row_length * in_row + column % in_row;
     double sum = 0;
-    for (std::int64_t a = warp; exists && a < axes.rows; a += kWarps) {
+    for (std::int64_t a = warp; exists && a < tensor.row_length; a += kWarps) {
       sum += tensor.form.square(block.load(first + a * in_row));
     }
     shared.sums[warp][lane] = sum;
     block.sync();
     if (!exists || warp != 0) return;
     for (int w = 1; w < kWarps; ++w) sum += shared.sums[w][lane];
-    const double mean = sum / static_cast<double>(axes.rows);
+    const double mean = sum / static_cast<double>(tensor.row_length);
     const double kept = tensor.go_on(block, tensor.columns + column, tensor.step(block).keep, mean);
     block.store(tensor.column_factors + column, tensor.form.of_column(kept));
   }
 };
 
-/// A block for each matrix sums its rows.
-template <class T>
-struct SumRows {
-  static constexpr const char* kName = "sum_rows";
-  static constexpr int kThreads = 128;
-  struct Shared {
-    double trees[kThreads];
-  };
-
-  FactoredTensor<T> tensor;
-
-  GRADSTEP_DEVICE void operator()(Block& block) const {
-    const rules::FactoredAxes& axes = tensor.axes;
-    const std::int64_t matrices = axes.middle * axes.inner;
-    const double* first =
-        tensor.row_factors + block.index() / matrices * axes.rows * matrices + block.index() % matrices;
-    const double sum =
-        fold_by_block<double, kThreads>(block, axes.rows, block.shared<Shared>().trees,
-                                        [&](std::int64_t a) { return block.load(first + a * matrices); });
-    if (block.thread() == 0) block.store(tensor.means + block.index(), sum);
-  }
-};
-
+/// A block for each matrix: what rows keep becomes their factors.
 template <class T>
 struct RowFactors {
   static constexpr const char* kName = "row_factors";
-  static constexpr int kThreads = 256;
+  static constexpr int kThreads = 512;
+  struct Shared {
+    double trees[kThreads];
+    double mean;
+  };
 
-  FactoredTensor<T> tensor;
+  FactoredTensors<T> tensors;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const rules::FactoredAxes& axes = tensor.axes;
-    const std::int64_t row = element_of(block);
-    if (row >= axes.row_count() || !tensor.is_made(block)) return;
-    const std::int64_t matrices = axes.middle * axes.inner;
-    const std::int64_t matrix = row / (matrices * axes.rows) * matrices + row % matrices;
-    const double mean = block.load(tensor.means + matrix) / static_cast<double>(axes.rows);
-    block.store(tensor.row_factors + row, tensor.form.of_row(block.load(tensor.row_factors + row), mean));
+    auto& shared = block.shared<Shared>();
+    if (!tensors.is_made(block)) return;
+    std::int64_t matrix = 0;
+    const FactoredTensor<T>& tensor = tensors.of(block, tensors.find(block, &FactoredTensor<T>::matrices, matrix));
+    const std::int64_t matrices = tensor.middle * tensor.inner;
+    double* first = tensor.row_factors + matrix / matrices * tensor.row_length * matrices + matrix % matrices;
+    const double sum = fold_by_block<double, kThreads>(
+        block, tensor.row_length, shared.trees, [&](std::int64_t a) { return block.load(first + a * matrices); });
+    if (block.thread() == 0) shared.mean = sum / static_cast<double>(tensor.row_length);
+    block.sync();
+    for (std::int64_t a = block.thread(); a < tensor.row_length; a += kThreads) {
+      double* row = first + a * matrices;
+      block.store(row, tensor.form.of_row(block.load(row), shared.mean));
+    }
   }
 };
 
@@ -155,150 +191,208 @@ struct DivideFactored {
   static constexpr int kThreads = kChunkThreads;
 
   const Chunk* chunks;
-  FactoredTensor<T> tensor;
+  FactoredTensors<T> tensors;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    if (!tensor.is_made(block)) return;
+    if (!tensors.is_made(block)) return;
     const Chunk chunk = block.load(chunks + block.index());
+    const FactoredTensor<T>& tensor = tensors.of(block, chunk.item);
     const double keep = tensor.step(block).keep;
+    const double bound = tensor.form.bound();
     for_each_element(block, chunk, [&](std::int64_t i) {
       const T g = block.load(tensor.change + i);
       double factor = 0;
-      if (tensor.axes.are_factored) {
-        factor = factor_at(block, i);
+      if (tensor.row_factors != nullptr) {
+        factor = factor_at(block, tensor, i);
       } else {
         factor = tensor.form.of_element(tensor.go_on(block, tensor.rows + i, keep, tensor.form.square(g)));
       }
-      const double bound = tensor.form.bound();
       block.store(tensor.change + i, static_cast<T>(static_cast<double>(g) * (factor < bound ? factor : bound)));
     });
   }
 
-  GRADSTEP_DEVICE double factor_at(const Block& block, std::int64_t i) const {
-    const rules::FactoredAxes& axes = tensor.axes;
-    const std::int64_t in_row = axes.middle * axes.columns * axes.inner;
-    const std::int64_t row = i / (axes.columns * axes.inner) * axes.inner + i % axes.inner;
-    const std::int64_t column = i / (axes.rows * in_row) * in_row + i % in_row;
+  GRADSTEP_DEVICE static double factor_at(const Block& block, const FactoredTensor<T>& tensor, std::int64_t i) {
+    const std::int64_t in_row = tensor.middle * tensor.column_length * tensor.inner;
+    const std::int64_t row = i / (tensor.column_length * tensor.inner) * tensor.inner + i % tensor.inner;
+    const std::int64_t column = i / (tensor.row_length * in_row) * in_row + i % in_row;
     return block.load(tensor.row_factors + row) * block.load(tensor.column_factors + column);
   }
 };
 
-/// A block has a chunk: directions become changes.
+/// A block for each tensor, from sums of squares by chunk.
 template <class T>
-struct FinishFactored {
-  static constexpr const char* kName = "finish_factored";
+struct ScaleFactored {
+  static constexpr const char* kName = "scale_factored";
+  static constexpr int kThreads = 128;
+  struct Shared {
+    double trees[kThreads];
+  };
+
+  FactoredTensors<T> tensors;
+  const double* directions;
+  const double* parameters;
+  double* scales;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    if (!tensors.is_made(block)) return;
+    const FactoredTensor<T>& tensor = tensors.of(block, block.index());
+    const double direction = tensor.form.clip_threshold > 0 ? sum(block, tensor, directions) : 0;
+    block.sync();
+    const double parameter = tensor.form.scales != 0 ? sum(block, tensor, parameters) : 0;
+    if (block.thread() != 0) return;
+    const double scale = tensor.form.scale(tensor.step(block).rate, direction, parameter, tensor.size);
+    block.store(scales + block.index(), scale);
+    block.store(tensor.factor, tensor.momentum != nullptr ? -1.0 : -scale);
+  }
+
+  GRADSTEP_DEVICE static double sum(Block& block, const FactoredTensor<T>& tensor, const double* squares) {
+    const std::int64_t count = (tensor.size + kChunk - 1) / kChunk;
+    const double* first = squares + tensor.chunks - count;
+    return fold_by_block<double, kThreads>(block, count, block.shared<Shared>().trees,
+                                           [&](std::int64_t i) { return block.load(first + i); });
+  }
+};
+
+/// A block has a chunk: directions become means with those before, where there is a momentum.
+template <class T>
+struct MixMomentum {
+  static constexpr const char* kName = "mix_momentum";
   static constexpr int kThreads = kChunkThreads;
 
   const Chunk* chunks;
-  FactoredTensor<T> tensor;
+  FactoredTensors<T> tensors;
+  const double* scales;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    if (!tensor.is_made(block)) return;
+    if (!tensors.is_made(block)) return;
     const Chunk chunk = block.load(chunks + block.index());
+    const FactoredTensor<T>& tensor = tensors.of(block, chunk.item);
+    if (tensor.momentum == nullptr) return;
     const rules::FactoringStep step = tensor.step(block);
-    const double direction = block.load(tensor.norms);
-    const double parameter = block.load(tensor.norms + 1);
-    const double scale = tensor.form.scale(step.rate, direction * direction, parameter * parameter, tensor.size);
     const auto keep = static_cast<T>(step.momentum);
-    const auto take = static_cast<T>((1 - step.momentum) * scale);
+    const auto take = static_cast<T>((1 - step.momentum) * block.load(scales + chunk.item));
     for_each_element(block, chunk, [&](std::int64_t i) {
-      const T u = block.load(tensor.change + i);
-      if (tensor.momentum == nullptr) {
-        block.store(tensor.change + i, u * static_cast<T>(-scale));
-        return;
-      }
-      const T m = keep * block.load(tensor.momentum + i) + take * u;
+      const T m = keep * block.load(tensor.momentum + i) + take * block.load(tensor.change + i);
       block.store(tensor.momentum + i, m);
-      block.store(tensor.change + i, -m);
+      block.store(tensor.change + i, m);
     });
   }
 };
 
-/// A tensor of a plan, with what measures it.
-struct PreparedTensor {
-  explicit PreparedTensor(const FactoredItem& shown) : item(shown), arrays{shown.change, shown.value} {
-    work.append(shown.change.size);
-    for (int k = 0; k < 2; ++k) {
-      norms[k].work = &work;
-      norms[k].arrays = {{&arrays[k], 1}, 0};
-    }
-  }
-
-  const FactoredItem& item;
-  Array arrays[2];
+/// The tensors of a type.
+struct PreparedType {
+  std::vector<const FactoredItem*> items;
   WorkList work;
-  NormPlan norms[2];
   ChunkTable chunks;
+  Table table;
+  std::vector<Array> arrays[2];  ///< directions and parameters that are measured
+  NormPlan norms[2];
+  ScratchBuffer factors;
+  ScratchBuffer squares;
+  ScratchBuffer scales;
+  std::int64_t factor_count = 0;
+  bool has_momentum = false;
 };
 
 struct PreparedFactors {
-  std::vector<std::unique_ptr<PreparedTensor>> tensors;
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  std::int64_t matrices = 0;
-  ScratchBuffer row_factors;
-  ScratchBuffer column_factors;
-  ScratchBuffer means;
-  ScratchBuffer norms;
+  PreparedType types[2];  ///< f32, f64
 };
 
+void add(PreparedType& type, const FactoredItem& item) {
+  const auto asked = [](Array array, bool is_measured) {
+    if (!is_measured) array.data = nullptr;
+    return array;
+  };
+  type.items.push_back(&item);
+  type.work.append(item.change.size);
+  type.arrays[0].push_back(asked(item.change, item.form.clip_threshold > 0));
+  type.arrays[1].push_back(asked(item.value, item.form.scales != 0));
+  if (item.axes.are_factored) type.factor_count += item.axes.row_count() + item.axes.column_count();
+  type.has_momentum = type.has_momentum || item.momentum != nullptr;
+}
+
 template <class T>
-void factorize_tensor(PreparedFactors& form, PreparedTensor& prepared, const kernels::StepScalars* scalars,
-                      CudaQueue& queue) {
-  const FactoredItem& item = prepared.item;
-  const rules::FactoredAxes& axes = item.axes;
-  auto* norms = form.norms.of<double>(queue, 2);
-  const FactoredTensor<T> tensor{static_cast<T*>(item.change.data),
-                                 static_cast<T*>(item.rows),
-                                 static_cast<T*>(item.columns),
-                                 static_cast<T*>(item.momentum),
-                                 item.constants,
-                                 scalars,
-                                 item.form,
-                                 axes,
-                                 item.change.size,
-                                 form.row_factors.of<double>(queue, form.rows),
-                                 form.column_factors.of<double>(queue, form.columns),
-                                 form.means.of<double>(queue, form.matrices),
-                                 norms};
-  const Chunks chunks = prepared.chunks.of(prepared.work, queue);
-  if (axes.are_factored) {
-    launch(queue, parts_of(axes.row_count(), AdvanceRows<T>::kWarps), AdvanceRows<T>{tensor});
-    launch(queue, parts_of(axes.column_count(), kWarp), AdvanceColumns<T>{tensor});
-    launch(queue, axes.matrix_count(), SumRows<T>{tensor});
-    launch_each(queue, axes.row_count(), RowFactors<T>{tensor});
+void factorize_type(PreparedType& type, const kernels::StepScalars* scalars, CudaQueue& queue) {
+  const auto count = static_cast<std::int64_t>(type.items.size());
+  if (count == 0) return;
+  auto* factors = type.factors.of<double>(queue, type.factor_count);
+  auto* scales = type.scales.of<double>(queue, count);
+  const Chunks chunks = type.chunks.of(type.work, queue);
+  std::vector<FactoredTensor<T>> tensors;
+  FactoredTensor<T> ends{};
+  for (const FactoredItem* item : type.items) {
+    const rules::FactoredAxes& axes = item->axes;
+    FactoredTensor<T>& tensor = tensors.emplace_back(ends);
+    tensor.change = static_cast<T*>(item->change.data);
+    tensor.rows = static_cast<T*>(item->rows);
+    tensor.columns = static_cast<T*>(item->columns);
+    tensor.momentum = static_cast<T*>(item->momentum);
+    tensor.constants = item->constants;
+    tensor.factor = item->factor;
+    tensor.form = item->form;
+    tensor.outer = axes.outer;
+    tensor.row_length = axes.rows;
+    tensor.middle = axes.middle;
+    tensor.column_length = axes.columns;
+    tensor.inner = axes.inner;
+    tensor.size = item->change.size;
+    tensor.chunks += parts_of(tensor.size, kChunk);
+    if (axes.are_factored) {
+      tensor.row_factors = factors;
+      tensor.column_factors = factors + axes.row_count();
+      factors += axes.row_count() + axes.column_count();
+      tensor.row_blocks += parts_of(axes.row_count(), kRowsOfBlock);
+      tensor.column_blocks += parts_of(axes.column_count(), kWarp);
+      tensor.matrices += axes.matrix_count();
+    }
+    ends = {};
+    ends.row_blocks = tensor.row_blocks;
+    ends.column_blocks = tensor.column_blocks;
+    ends.matrices = tensor.matrices;
+    ends.chunks = tensor.chunks;
   }
-  launch(queue, chunks.count, DivideFactored<T>{chunks.chunks, tensor});
-  if (item.form.clip_threshold > 0) measure(prepared.norms[0], norms, queue);
-  if (item.form.scales != 0) measure(prepared.norms[1], norms + 1, queue);
-  launch(queue, chunks.count, FinishFactored<T>{chunks.chunks, tensor});
+  type.table.begin(queue);
+  const auto section = type.table.add(tensors);
+  type.table.send();
+  const FactoredTensors<T> shown{type.table.at(section), count, scalars};
+  launch(queue, ends.row_blocks, AdvanceRows<T>{shown});
+  launch(queue, ends.column_blocks, AdvanceColumns<T>{shown});
+  launch(queue, ends.matrices, RowFactors<T>{shown});
+  launch(queue, chunks.count, DivideFactored<T>{chunks.chunks, shown});
+  auto* squares = type.squares.of<double>(queue, 2 * chunks.count);
+  for (int k = 0; k < 2; ++k) {
+    const auto is_measured = [](const Array& array) { return array.data != nullptr; };
+    if (!std::ranges::any_of(type.arrays[k], is_measured)) continue;
+    type.norms[k].work = &type.work;
+    type.norms[k].arrays = {type.arrays[k], 0};
+    square_chunks(type.norms[k], 1, squares + k * chunks.count, queue);
+  }
+  launch(queue, count, ScaleFactored<T>{shown, squares, squares + chunks.count, scales});
+  if (type.has_momentum) launch(queue, chunks.count, MixMomentum<T>{chunks.chunks, shown, scales});
 }
 
 }  // namespace
 
 void reserve_factored(const FactoredPlan& plan, CudaQueue& queue) {
   auto& form = plan.prepared.get<PreparedFactors>();
-  if (!form.tensors.empty()) return;
+  if (!form.types[0].items.empty() || !form.types[1].items.empty()) return;
   for (const FactoredItem& item : plan.items) {
     if (item.change.data == nullptr || item.change.size == 0) continue;
-    form.tensors.push_back(std::make_unique<PreparedTensor>(item));
-    if (!item.axes.are_factored) continue;
-    form.rows = std::max(form.rows, item.axes.row_count());
-    form.columns = std::max(form.columns, item.axes.column_count());
-    form.matrices = std::max(form.matrices, item.axes.matrix_count());
+    add(form.types[item.change.dtype == DType::f64 ? 1 : 0], item);
   }
-  form.row_factors.of<double>(queue, form.rows);
-  form.column_factors.of<double>(queue, form.columns);
-  form.means.of<double>(queue, form.matrices);
-  form.norms.of<double>(queue, 2);
+  for (PreparedType& type : form.types) {
+    const auto count = static_cast<std::int64_t>(type.items.size());
+    if (count == 0) continue;
+    type.factors.of<double>(queue, type.factor_count);
+    type.scales.of<double>(queue, count);
+    type.squares.of<double>(queue, 2 * std::ssize(type.work.chunks()));
+  }
 }
 
 void factorize(const FactoredPlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue) {
   auto& form = plan.prepared.get<PreparedFactors>();
-  for (const auto& tensor : form.tensors) {
-    const auto run = tensor->item.change.dtype == DType::f64 ? factorize_tensor<double> : factorize_tensor<float>;
-    run(form, *tensor, scalars, queue);
-  }
+  factorize_type<float>(form.types[0], scalars, queue);
+  factorize_type<double>(form.types[1], scalars, queue);
 }
 
 }  // namespace gradstep::cuda

@@ -20,6 +20,7 @@ namespace {
 /// What a factor follows from, as kernels see it.
 struct Finished {
   const rules::GroupConstants* constants;
+  const double* factor;  ///< of factored changes
   double step_scale;
   double size;
   std::int64_t first;
@@ -42,7 +43,7 @@ GRADSTEP_DEVICE int gradient_sign(const kernels::StepScalars& scalars, bool maxi
 
 template <>
 inline constexpr bool kHasNoPadding<Finished> =
-    sizeof(Finished) == sizeof(void*) + 2 * sizeof(double) + 2 * sizeof(std::int64_t) + 8;
+    sizeof(Finished) == 2 * sizeof(void*) + 2 * sizeof(double) + 2 * sizeof(std::int64_t) + 8;
 
 namespace {
 
@@ -66,6 +67,7 @@ struct FinishFactors {
     const double rate = block.checked(item.constants)->usual.learning_rate;
     double factor = 1;
     if (item.scale == ChangeScale::step) factor = -rate * item.step_scale;
+    if (item.scale == ChangeScale::factored) factor = block.load(item.factor);
     if (item.scale == ChangeScale::trust_ratio) {
       const double value_squares = sum(block, values + item.first, item.count);
       block.sync();
@@ -110,7 +112,7 @@ struct CountStaying {
     const kernels::StepScalars& s = *block.checked(scalars);
     unsigned own = 0;
     if (item.cautious != CautiousUpdate::off && operand.gradient.data != nullptr && s.gate != 0) {
-      const int sign = gradient_sign(s, maximize) * (item.scale == ChangeScale::step ? -1 : 1);
+      const int sign = gradient_sign(s, maximize) * (subtracts(item.scale) ? -1 : 1);
       own = operand.param.dtype == DType::f64 ? count<double>(block, operand, chunk, sign)
                                               : count<float>(block, operand, chunk, sign);
     }
@@ -186,6 +188,7 @@ Shown show(PreparedFinish& form, const FinishPlan& plan, CudaQueue& queue) {
   for (const FinishItem& item : plan.items) {
     form.operands.push_back(device_item(item.item, form.table));
     form.items.push_back({item.item.constants,
+                          item.factor,
                           item.step_scale,
                           static_cast<double>(item.size),
                           item.first,

@@ -1,11 +1,16 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""The options of rules in Java: RuleOptions with what all share, a class with a builder for each rule, and enums."""
+"""The options of rules in Java: RuleOptions with what all share, a class with a builder for each rule, and enums. What
+makes optimizers of the rules whose options are structs of C follows from the headers.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from generators.places import ROOT
+from c_headers import Function, read
+
+from generators import rust_types
+from generators.places import INCLUDE, ROOT
 from generators.rules import (
     Option,
     Rule,
@@ -121,6 +126,64 @@ public final class @NAME@Options extends RuleOptions {
   }
 }
 """
+STRUCTS = """\
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Written by scripts/generate from include/c_api/gradstep.
+package org.gradstep;
+
+import java.util.List;
+import java.util.function.LongConsumer;
+
+/** What makes an {@link Optimizer} of a struct of options. */
+abstract class StructRules extends StatefulHandle {
+  private interface Create<O> {
+    long create(long context, O options, long parameters, long n);
+  }
+
+  private interface Measure<O> {
+    long measure(O options, long parameters, long n);
+  }
+
+  StructRules(String name, long address, LongConsumer destroy, Functions functions) {
+    super(name, address, destroy, functions);
+  }
+
+  private static <O> Optimizer create(Context context, O options, List<Parameter> parameters, Create<O> rule) {
+    return new Optimizer(present(context, "context").call(
+        address -> Parameter.lend(parameters, (data, n) -> rule.create(address, options, data, n))));
+  }
+
+  private static <O> long measure(O options, List<Parameter> parameters, Measure<O> rule) {
+    return Parameter.lend(parameters, (data, n) -> rule.measure(options, data, n));
+  }
+@FACTORIES@
+}
+"""
+FACTORY = """
+  /**
+   * By {@link @TYPE@Options}.
+   *
+   * @param context whose threads work
+   * @param options read during the call
+   * @param parameters the model
+   * @return the optimizer, the caller's to close
+   */
+  public static Optimizer @CALL@(Context context, @TYPE@Options options, List<Parameter> parameters) {
+    return create(context, options, parameters, core::optimizer_create_@RULE@);
+  }
+
+  /**
+   * The bytes of state that {@link #@CALL@} would allocate.
+   *
+   * @param options read during the call
+   * @param parameters the model
+   * @return bytes; none is allocated
+   */
+  public static long stateBytes(@TYPE@Options options, List<Parameter> parameters) {
+    return measure(options, parameters, core::@RULE@_state_bytes);
+  }"""
 TYPES = {"number": "double", "flag": "boolean", "integer": "long"}
 
 
@@ -189,9 +252,22 @@ def enums() -> Iterator[tuple[str, str]]:
             yield name, enum_text(name, option.values, option.meaning)
 
 
+def struct_rules() -> str:
+    """The class of what makes optimizers of structs."""
+    prefix = "gradstep_optimizer_create_"
+    factories = []
+    for found in read(INCLUDE):
+        rule = found.name.removeprefix(prefix)
+        if isinstance(found, Function) and f" gradstep_{rule}_options*" in found.arguments and rule != found.name:
+            name = rust_types.capitalized(rule)
+            call = name[:1].lower() + name[1:]
+            factories.append(FACTORY.replace("@TYPE@", name).replace("@CALL@", call).replace("@RULE@", rule))
+    return STRUCTS.replace("@FACTORIES@", "\n".join(factories))
+
+
 def generated() -> dict[Path, str]:
     rules = typed_rules()
     shared = SHARED.replace("@SETTERS@", "\n".join(setter(each, "B") for each in shared_options()))
-    texts = {"RuleOptions": HEAD + shared, **dict(enums())}
+    texts = {"RuleOptions": HEAD + shared, "StructRules": struct_rules(), **dict(enums())}
     texts |= {f"{words_of(rule)}Options": rule_text(rule) for rule in rules}
     return {FOLDER / f"{name}.java": text for name, text in texts.items()}

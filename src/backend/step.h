@@ -125,11 +125,14 @@ struct AveragePlan {
 /// What a change is multiplied by.
 enum class ChangeScale : std::uint8_t {
   none,
-  factored,     ///< 1: the whole tensor has made it
+  factored,     ///< FinishItem::factor: the change is a direction
   trust_ratio,  ///< |value| / |change|, the change without its learning rate; 1 where one of them is 0 (You et al.
                 ///< 2020)
   step,         ///< -learning_rate * step_scale: the change is a direction
 };
+
+/// The change is a direction, whose factor is negative.
+constexpr bool subtracts(ChangeScale scale) { return scale == ChangeScale::factored || scale == ChangeScale::step; }
 
 /// How the elements whose change has the sign of the gradient are left out (Liang et al. 2024, Cautious Optimizers),
 /// and what the others are multiplied by. n: elements; k: those that stay.
@@ -147,6 +150,7 @@ struct FinishItem {
   UpdateItem item;
   ChangeScale scale = ChangeScale::none;
   double step_scale = 1;
+  const double* factor = nullptr;  ///< of factored changes, in the backend's memory
   CautiousUpdate cautious = CautiousUpdate::off;
   bool decays = false;  ///< constants' decay * param is subtracted as well
   /// Decay only where param and change have one sign (Chen et al. 2025, Cautious Weight Decay).
@@ -205,7 +209,8 @@ struct OrthogonalItem {
   }
 };
 
-/// A gradient that becomes the change of its parameter by second moments of the whole tensor (rules/factoring.h).
+/// A gradient that becomes a direction, of which the change of its parameter is a multiple, by second moments of the
+/// whole tensor (rules/factoring.h).
 struct FactoredItem {
   Array change;  ///< the gradient; contiguous, in the arithmetic type; no data = left alone
   Array value;   ///< the parameter
@@ -216,6 +221,7 @@ struct FactoredItem {
   void* columns = nullptr;   ///< of factored tensors
   void* momentum = nullptr;  ///< NULL = none
   const rules::GroupConstants* constants = nullptr;
+  double* factor = nullptr;  ///< becomes what the direction has to be multiplied by, then added to the parameter
 };
 
 struct FactoredPlan {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <span>
 #include <vector>
 
 namespace gradstep::cpu {
@@ -13,79 +12,81 @@ namespace {
 
 /// Elements that one call of a thread works on, or as many more as a row has.
 constexpr std::int64_t kPanel = std::int64_t{4} * kChunk;
-
-/// A range of the rows of one outer index: each is [middle][columns][inner].
-struct Panel {
-  std::int64_t outer;
-  std::int64_t begin;
-  std::int64_t end;
-};
+/// Panels of a matrix, whose columns are summed for each.
+constexpr std::int64_t kMostPanels = 64;
 
 /// What is kept of a plan: room for any of its tensors.
 struct FactoredScratch {
-  std::vector<Panel> panels;
   std::vector<double> rows;      // sums, then factors
   std::vector<double> columns;   // likewise
   std::vector<double> partials;  // sums over columns, by panel
   std::vector<double> means;     // of the rows of each matrix
-  std::vector<double> squares;   // by chunk
+  std::vector<double> squares;   // by chunk, or by part
 };
 
-std::int64_t columns_of(const rules::FactoredAxes& axes) { return axes.middle * axes.columns * axes.inner; }
+/// How the threads share a tensor [outer][rows][in_row].
+struct Parts {
+  explicit Parts(const rules::FactoredAxes& axes)
+      : outer(axes.outer),
+        rows(axes.rows),
+        in_row(axes.middle * axes.columns * axes.inner),
+        of_part(std::max(ceiling(rows, kMostPanels), kPanel / std::max<std::int64_t>(1, in_row))),
+        panels(ceiling(rows, std::max<std::int64_t>(1, of_part))),
+        together(std::max<std::int64_t>(1, kPanel / std::max<std::int64_t>(1, rows * in_row))) {}
 
-std::int64_t rows_of_panel(const rules::FactoredAxes& axes) {
-  return std::max<std::int64_t>(1, kPanel / std::max<std::int64_t>(1, columns_of(axes)));
-}
+  static std::int64_t ceiling(std::int64_t count, std::int64_t by) { return (count + by - 1) / by; }
 
-std::int64_t panels_of(const rules::FactoredAxes& axes) {
-  const std::int64_t rows = rows_of_panel(axes);
-  return axes.outer * ((axes.rows + rows - 1) / rows);
-}
+  bool are_split() const { return panels > 1; }
+  std::int64_t partials() const { return are_split() ? outer * panels * in_row : 0; }
 
-/// The first `count` of the numbers, which become 0.
-std::span<double> zeros(std::vector<double>& numbers, std::int64_t count) {
-  const std::span<double> first(numbers.data(), static_cast<std::size_t>(count));
-  std::ranges::fill(first, 0.0);
-  return first;
-}
+  std::int64_t outer;
+  std::int64_t rows;
+  std::int64_t in_row;
+  std::int64_t of_part;   // rows of a panel
+  std::int64_t panels;    // of an outer index
+  std::int64_t together;  // outer indices of a part, where they are not split
+};
 
 template <class T>
-T go_on(T& kept, double keep, double now) {
-  kept = static_cast<T>(keep * static_cast<double>(kept) + (1 - keep) * now);
-  return kept;
+T* at(std::vector<T>& numbers, std::int64_t place) {
+  return numbers.data() + place;
 }
 
 /// One tensor of the arithmetic type T.
 template <class T>
 class Tensor {
  public:
-  Tensor(Context& context, FactoredScratch& scratch, const FactoredItem& item)
+  Tensor(Context& context, const Loops& loops, FactoredScratch& scratch, const FactoredItem& item)
       : context_(context),
+        loops_(loops.factored<T>()),
         scratch_(scratch),
         item_(item),
         axes_(item.axes),
+        parts_(item.axes),
         step_(rules::factoring_step(item.constants->usual)),
-        change_(static_cast<T*>(item.change.data)),
-        bound_(item.form.bound()) {}
+        change_(static_cast<T*>(item.change.data)) {}
 
-  /// The gradient becomes the direction.
-  void divide() { axes_.are_factored ? divide_by_factors() : divide_by_elements(); }
+  /// The gradient becomes the direction. Returns its sum of squares.
+  double divide() {
+    if (!axes_.are_factored) {
+      for_each_part([&](std::int64_t part, std::int64_t begin, std::int64_t count) {
+        T* variances = static_cast<T*>(item_.rows);
+        scratch_.squares[static_cast<std::size_t>(part)] =
+            loops_.divide_elements(item_.form, step_.keep, change_ + begin, variances + begin, count);
+      });
+      return folded(Parts::ceiling(item_.change.size, kPanel));
+    }
+    return parts_.are_split() ? divide_in_panels() : divide_whole();
+  }
 
-  /// Then, the direction becomes the change.
+  /// Then, the direction becomes the mean with those before, where it has one.
   void finish(double scale) {
+    *item_.factor = item_.momentum != nullptr ? -1 : -scale;
+    if (item_.momentum == nullptr) return;
     T* momentum = static_cast<T*>(item_.momentum);
-    for_each_part([&](std::int64_t begin, std::int64_t end) {
-      if (momentum == nullptr) {
-        const auto factor = static_cast<T>(-scale);
-        for (std::int64_t i = begin; i < end; ++i) change_[i] *= factor;
-        return;
-      }
-      const auto keep = static_cast<T>(step_.momentum);
-      const auto take = static_cast<T>((1 - step_.momentum) * scale);
-      for (std::int64_t i = begin; i < end; ++i) {
-        momentum[i] = keep * momentum[i] + take * change_[i];
-        change_[i] = -momentum[i];
-      }
+    for_each_part([&](std::int64_t /*part*/, std::int64_t begin, std::int64_t count) {
+      loops_.mix_momentum(change_ + begin, momentum + begin, count, static_cast<T>(step_.momentum),
+                          static_cast<T>((1 - step_.momentum) * scale));
     });
   }
   double rate() const { return step_.rate; }
@@ -94,112 +95,118 @@ class Tensor {
   template <class Run>
   void for_each_part(Run run) {
     const std::int64_t size = item_.change.size;
-    context_.parallel_for((size + kPanel - 1) / kPanel,
-                          [&](std::int64_t part) { run(part * kPanel, std::min(size, (part + 1) * kPanel)); });
+    context_.parallel_for(Parts::ceiling(size, kPanel),
+                          [&](std::int64_t part) { run(part, part * kPanel, std::min(kPanel, size - part * kPanel)); });
   }
 
-  void divide_by_elements() {
-    T* variances = static_cast<T*>(item_.rows);
-    for_each_part([&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const T variance = go_on(variances[i], step_.keep, item_.form.square(change_[i]));
-        change_[i] = static_cast<T>(static_cast<double>(change_[i]) *
-                                    std::min(item_.form.of_element(static_cast<double>(variance)), bound_));
-      }
-    });
+  double folded(std::int64_t parts) const {
+    return fold_partials({scratch_.squares.data(), static_cast<std::size_t>(parts)});
   }
 
-  void divide_by_factors() {
-    const std::int64_t inner = axes_.inner;
-    const std::int64_t columns = columns_of(axes_);  // of one outer index
-    const std::int64_t step = rows_of_panel(axes_);
-    scratch_.panels.clear();
-    for (std::int64_t o = 0; o < axes_.outer; ++o) {
-      for (std::int64_t a = 0; a < axes_.rows; a += step) {
-        scratch_.panels.push_back({o, a, std::min(axes_.rows, a + step)});
+  /// Each part has some matrices as a whole.
+  double divide_whole() {
+    const std::int64_t parts = Parts::ceiling(parts_.outer, parts_.together);
+    context_.parallel_for(parts, [&](std::int64_t part) {
+      const std::int64_t end = std::min(parts_.outer, (part + 1) * parts_.together);
+      double squares = 0;
+      for (std::int64_t outer = part * parts_.together; outer < end; ++outer) {
+        const FactoredRows<T> rows = rows_of(outer, 0, parts_.rows, at(scratch_.columns, outer * parts_.in_row));
+        add_squares(rows);
+        advance_columns(outer);
+        advance_rows(outer);
+        squares += loops_.divide(rows);
       }
-    }
-    const std::span<double> rows = zeros(scratch_.rows, axes_.row_count());
-    const std::span<double> partials = zeros(scratch_.partials, std::ssize(scratch_.panels) * columns);
-    of_panels([&](std::int64_t panel, std::int64_t row, const T* g) {
-      double* of_panel = partials.data() + panel * columns;
-      for (std::int64_t m = 0; m < axes_.middle; ++m) {
-        double* of_row = rows.data() + (row * axes_.middle + m) * inner;
-        for (std::int64_t at = m * axes_.columns * inner; at < (m + 1) * axes_.columns * inner; at += inner) {
-          for (std::int64_t i = 0; i < inner; ++i) {
-            const double square = item_.form.square(g[at + i]);
-            of_row[i] += square;
-            of_panel[at + i] += square;
-          }
-        }
-      }
+      scratch_.squares[static_cast<std::size_t>(part)] = squares;
     });
-    advance_columns(partials, columns);
-    advance_rows(rows);
-    of_panels([&](std::int64_t /*panel*/, std::int64_t row, T* g) {
-      const double* of_columns = scratch_.columns.data() + row / axes_.rows * columns;
-      for (std::int64_t m = 0; m < axes_.middle; ++m) {
-        const double* of_row = rows.data() + (row * axes_.middle + m) * inner;
-        for (std::int64_t at = m * axes_.columns * inner; at < (m + 1) * axes_.columns * inner; at += inner) {
-          for (std::int64_t i = 0; i < inner; ++i) {
-            const double factor = std::min(of_row[i] * of_columns[at + i], bound_);
-            g[at + i] = static_cast<T>(static_cast<double>(g[at + i]) * factor);
-          }
-        }
-      }
-    });
+    return folded(parts);
   }
 
-  /// run(panel, row, the row's elements); the rows of all outer indices are counted on.
-  template <class Run>
-  void of_panels(Run run) {
-    context_.parallel_for(std::ssize(scratch_.panels), [&](std::int64_t k) {
-      const Panel& panel = scratch_.panels[static_cast<std::size_t>(k)];
-      for (std::int64_t a = panel.begin; a < panel.end; ++a) {
-        const std::int64_t row = panel.outer * axes_.rows + a;
-        run(k, row, change_ + row * columns_of(axes_));
+  /// Each part has some rows of an outer index.
+  double divide_in_panels() {
+    const auto in_panel = [&](std::int64_t part, double* columns) {
+      const std::int64_t begin = part % parts_.panels * parts_.of_part;
+      return rows_of(part / parts_.panels, begin, std::min(parts_.rows, begin + parts_.of_part), columns);
+    };
+    const std::int64_t parts = parts_.outer * parts_.panels;
+    context_.parallel_for(
+        parts, [&](std::int64_t part) { add_squares(in_panel(part, at(scratch_.partials, part * parts_.in_row))); });
+    context_.parallel_for(parts_.outer, [&](std::int64_t outer) {
+      double* sums = at(scratch_.columns, outer * parts_.in_row);
+      std::fill_n(sums, parts_.in_row, 0.0);
+      for (std::int64_t part = outer * parts_.panels; part < (outer + 1) * parts_.panels; ++part) {
+        const double* partials = at(scratch_.partials, part * parts_.in_row);
+        for (std::int64_t column = 0; column < parts_.in_row; ++column) sums[column] += partials[column];
       }
+      advance_columns(outer);
+      advance_rows(outer);
     });
+    context_.parallel_for(parts, [&](std::int64_t part) {
+      double* columns = at(scratch_.columns, part / parts_.panels * parts_.in_row);
+      scratch_.squares[static_cast<std::size_t>(part)] = loops_.divide(in_panel(part, columns));
+    });
+    return folded(parts);
   }
 
-  /// From the panels' sums to the factors of columns.
-  void advance_columns(std::span<const double> partials, std::int64_t columns) {
-    T* kept = static_cast<T*>(item_.columns);
-    const std::span<double> factors = zeros(scratch_.columns, axes_.column_count());
-    for (std::int64_t k = 0; k < std::ssize(scratch_.panels); ++k) {
-      const auto first = static_cast<std::size_t>(scratch_.panels[static_cast<std::size_t>(k)].outer * columns);
-      const std::span<const double> sums = partials.subspan(static_cast<std::size_t>(k * columns));
-      for (std::size_t at = 0; at < static_cast<std::size_t>(columns); ++at) factors[first + at] += sums[at];
-    }
-    for (std::size_t at = 0; at < factors.size(); ++at) {
-      const T mean = go_on(kept[at], step_.keep, factors[at] / static_cast<double>(axes_.rows));
-      factors[at] = item_.form.of_column(static_cast<double>(mean));
+  FactoredRows<T> rows_of(std::int64_t outer, std::int64_t begin, std::int64_t end, double* columns) {
+    const std::int64_t row = outer * parts_.rows + begin;
+    return {item_.form,
+            end - begin,
+            axes_.middle,
+            axes_.columns,
+            axes_.inner,
+            change_ + row * parts_.in_row,
+            at(scratch_.rows, row * axes_.middle * axes_.inner),
+            columns};
+  }
+
+  void add_squares(const FactoredRows<T>& rows) const {
+    std::fill_n(rows.of_rows, rows.rows * rows.middle * rows.inner, 0.0);
+    std::fill_n(rows.of_columns, parts_.in_row, 0.0);
+    loops_.add_squares(rows);
+  }
+
+  /// From sums to the factors of columns.
+  void advance_columns(std::int64_t outer) {
+    T* kept = static_cast<T*>(item_.columns) + outer * parts_.in_row;
+    double* factors = at(scratch_.columns, outer * parts_.in_row);
+    for (std::int64_t column = 0; column < parts_.in_row; ++column) {
+      kept[column] = item_.form.go_on(kept[column], step_.keep, factors[column] / static_cast<double>(axes_.rows));
+      factors[column] = item_.form.of_column(static_cast<double>(kept[column]));
     }
   }
 
   /// From sums to factors. Rows lie as [outer][rows][middle][inner].
-  void advance_rows(std::span<double> rows) {
-    T* kept = static_cast<T*>(item_.rows);
-    const auto matrices = static_cast<std::size_t>(axes_.middle * axes_.inner);  // of one outer index
-    const std::size_t of_outer = matrices * static_cast<std::size_t>(axes_.rows);
-    const auto matrix_of = [&](std::size_t row) { return row / of_outer * matrices + row % matrices; };
-    const std::span<double> means = zeros(scratch_.means, axes_.matrix_count());
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      rows[r] = static_cast<double>(go_on(kept[r], step_.keep, rows[r] / static_cast<double>(axes_.columns)));
-      means[matrix_of(r)] += rows[r];
+  void advance_rows(std::int64_t outer) {
+    const std::int64_t matrices = axes_.middle * axes_.inner;  // of one outer index
+    T* kept = static_cast<T*>(item_.rows) + outer * axes_.rows * matrices;
+    double* factors = at(scratch_.rows, outer * axes_.rows * matrices);
+    double* means = at(scratch_.means, outer * matrices);
+    std::fill_n(means, matrices, 0.0);
+    for (std::int64_t row = 0; row < axes_.rows * matrices; row += matrices) {
+      for (std::int64_t matrix = 0; matrix < matrices; ++matrix) {
+        T& mean = kept[row + matrix];
+        double& factor = factors[row + matrix];
+        mean = item_.form.go_on(mean, step_.keep, factor / static_cast<double>(axes_.columns));
+        factor = static_cast<double>(mean);
+        means[matrix] += factor;
+      }
     }
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      rows[r] = item_.form.of_row(rows[r], means[matrix_of(r)] / static_cast<double>(axes_.rows));
+    for (std::int64_t matrix = 0; matrix < matrices; ++matrix) means[matrix] /= static_cast<double>(axes_.rows);
+    for (std::int64_t row = 0; row < axes_.rows * matrices; row += matrices) {
+      for (std::int64_t matrix = 0; matrix < matrices; ++matrix) {
+        factors[row + matrix] = item_.form.of_row(factors[row + matrix], means[matrix]);
+      }
     }
   }
 
   Context& context_;
+  const FactoredLoops<T>& loops_;
   FactoredScratch& scratch_;
   const FactoredItem& item_;
   const rules::FactoredAxes& axes_;
+  Parts parts_;
   rules::FactoringStep step_;
   T* change_;
-  double bound_;
 };
 
 /// The sum of squares, as those of any norm.
@@ -215,13 +222,9 @@ double squares_of(Context& context, const Loops& loops, const Array& array, std:
 
 template <class T>
 void factorize_tensor(Context& context, const Loops& loops, FactoredScratch& scratch, const FactoredItem& item) {
-  Tensor<T> tensor(context, scratch, item);
-  tensor.divide();
-  const auto squares = [&](bool is_asked_for, const Array& array) {
-    return is_asked_for ? squares_of(context, loops, array, scratch.squares) : 0;
-  };
-  const double direction = squares(item.form.clip_threshold > 0, item.change);
-  const double parameter = squares(item.form.scales != 0, item.value);
+  Tensor<T> tensor(context, loops, scratch, item);
+  const double direction = tensor.divide();
+  const double parameter = item.form.scales != 0 ? squares_of(context, loops, item.value, scratch.squares) : 0;
   tensor.finish(item.form.scale(tensor.rate(), direction, parameter, item.change.size));
 }
 
@@ -232,18 +235,17 @@ void reserve_factored(const FactoredPlan& plan) {
   const auto room = [](std::vector<double>& numbers, std::int64_t count) {
     if (std::ssize(numbers) < count) numbers.resize(static_cast<std::size_t>(count));
   };
-  std::int64_t most_panels = 0;
   for (const FactoredItem& item : plan.items) {
     const rules::FactoredAxes& axes = item.axes;
-    room(scratch.squares, (item.change.size + kChunk - 1) / kChunk);
+    room(scratch.squares, Parts::ceiling(item.change.size, kChunk));
     if (!axes.are_factored) continue;
+    const Parts parts(axes);
+    room(scratch.squares, parts.outer * parts.panels);
     room(scratch.rows, axes.row_count());
     room(scratch.columns, axes.column_count());
     room(scratch.means, axes.matrix_count());
-    room(scratch.partials, panels_of(axes) * columns_of(axes));
-    most_panels = std::max(most_panels, panels_of(axes));
+    room(scratch.partials, parts.partials());
   }
-  scratch.panels.reserve(static_cast<std::size_t>(most_panels));
 }
 
 void factorize(Context& context, const Loops& loops, const FactoredPlan& plan) {

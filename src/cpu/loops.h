@@ -71,6 +71,31 @@ struct GraftLoops {
                            const kernels::CorrectedConstants<T>& constants);
 };
 
+/// Rows of one outer index of a tensor whose second moments are kept in factors (rules/factoring.h).
+template <class T>
+struct FactoredRows {
+  rules::Factoring form;
+  std::int64_t rows = 0;
+  std::int64_t middle = 0;
+  std::int64_t columns = 0;
+  std::int64_t inner = 0;
+  T* change = nullptr;           ///< [rows][middle][columns][inner]: gradients, then directions
+  double* of_rows = nullptr;     ///< [rows][middle][inner]: sums of squares, then factors
+  double* of_columns = nullptr;  ///< [middle][columns][inner]: likewise
+};
+
+template <class T>
+struct FactoredLoops {
+  /// Adds the squares of gradients to the sums.
+  void (*add_squares)(const FactoredRows<T>& part);
+  /// Gradients become directions by the factors. Returns the directions' sum of squares.
+  double (*divide)(const FactoredRows<T>& part);
+  /// Likewise by mean squares of each element, which go on.
+  double (*divide_elements)(const rules::Factoring& form, double keep, T* change, T* variances, std::int64_t count);
+  /// momentum = keep * momentum + take * change, which change becomes.
+  void (*mix_momentum)(T* change, T* momentum, std::int64_t count, T keep, T take);
+};
+
 /// How this processor likes memory to be walked: see loops/block.h.
 extern const bool kInterleavesStreams;
 
@@ -148,6 +173,8 @@ struct Loops {
 
   GraftLoops<float> graft_f32;
   GraftLoops<double> graft_f64;
+  FactoredLoops<float> factored_f32;
+  FactoredLoops<double> factored_f64;
 
   template <class T>
   const GraftLoops<T>& graft() const {
@@ -155,6 +182,14 @@ struct Loops {
       return graft_f64;
     } else {
       return graft_f32;
+    }
+  }
+  template <class T>
+  const FactoredLoops<T>& factored() const {
+    if constexpr (sizeof(T) == sizeof(double)) {
+      return factored_f64;
+    } else {
+      return factored_f32;
     }
   }
 };

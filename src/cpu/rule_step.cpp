@@ -104,7 +104,7 @@ double gradient_sign(const FinishPlan& plan, const kernels::StepScalars& scalars
 }
 
 /// The sign of what is added to the parameter, beside the change.
-double direction_sign(const FinishItem& item) { return item.scale == ChangeScale::step ? -1 : 1; }
+double direction_sign(const FinishItem& item) { return subtracts(item.scale) ? -1 : 1; }
 
 /// What the change of a parameter is multiplied by.
 double factor_of(const FinishPlan& plan, const FinishItem& item) {
@@ -114,6 +114,7 @@ double factor_of(const FinishPlan& plan, const FinishItem& item) {
   const double rate = item.item.constants->usual.learning_rate;
   double factor = 1;
   if (item.scale == ChangeScale::step) factor = -rate * item.step_scale;
+  if (item.scale == ChangeScale::factored) factor = *item.factor;
   if (item.scale == ChangeScale::trust_ratio) factor = rules::trust_ratio(sum(plan.values), sum(plan.changes), rate);
   if (item.cautious == CautiousUpdate::off) return factor;
   return factor * rules::cautious_factor(item.cautious == CautiousUpdate::mean, sum(plan.staying),

@@ -48,7 +48,13 @@ struct Factoring {
   template <class T>
   GRADSTEP_FORMULA double square(T g) const {
     const auto x = static_cast<double>(g);
-    return form == FactoringForm::optax ? x * x + epsilon : x * x;
+    return x * x + beside_square();
+  }
+  GRADSTEP_FORMULA double beside_square() const { return form == FactoringForm::optax ? epsilon : 0; }
+  /// Returns what is kept of a mean square that takes `now` in.
+  template <class T>
+  GRADSTEP_FORMULA static T go_on(T kept, double keep, double now) {
+    return static_cast<T>(keep * static_cast<double>(kept) + (1 - keep) * now);
   }
   /// What the gradients of a row are multiplied by, for its part; `mean` is that of the matrix's rows.
   GRADSTEP_FORMULA double of_row(double row, double mean) const {

@@ -149,6 +149,42 @@ TEST(CudaTraffic, AStepMovesWhatItsRuleReadsAndWrites) {
   }
 }
 
+// Half of the tensors are matrices. A launch is about all, however many there are.
+TEST(CudaTraffic, AStepOfAdafactorHasAsManyLaunchesForManyTensorsAsForTwo) {
+  const std::vector<std::string> expected = {"begin_step",     "update",          "advance_rows",   "advance_columns",
+                                             "row_factors",    "divide_factored", "square",         "square",
+                                             "scale_factored", "mix_momentum",    "finish_factors", "finish_changes"};
+  const std::int64_t shape[] = {64, 32};
+  const std::vector<float> numbers(std::size_t{64} * 32, 0.5F);
+  for (const std::size_t n : {2U, 10U}) {
+    EmulatedCuda device(1);
+    std::vector<gradstep_parameter> parameters(n, parameter_of(shape[0], device.id()));
+    std::vector<gradstep_tensor> values(n);
+    std::vector<gradstep_tensor> gradients(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      parameters[i].ndim = i % 2 == 0 ? 2 : 1;
+      for (gradstep_tensor* tensor : {&values[i], &gradients[i]}) {
+        tensor->data = device.allocate(numbers.size());
+        tensor->device = device.id();
+        tensor->ndim = parameters[i].ndim;
+        tensor->dtype = parameters[i].dtype;
+        tensor->shape = const_cast<std::int64_t*>(shape);
+        device.queue().upload(tensor->data, numbers.data(), numbers.size() * sizeof(float));
+      }
+    }
+    const gradstep_option options[] = {{"learning_rate", 0.1, nullptr}, {"momentum", 0.5, nullptr}};
+    Optimizer optimizer;
+    TestDevice::check(
+        gradstep_optimizer_create(device.context(), "adafactor", options, 2, parameters.data(), n, &optimizer.handle));
+    for (int step = 0; step < 2; ++step) {  // the first makes its state
+      EmulatedCuda::launches();
+      TestDevice::check(gradstep_optimizer_step(optimizer.handle, values.data(), gradients.data(), n, nullptr));
+      device.queue().finish();
+    }
+    EXPECT_EQ(EmulatedCuda::launches(), expected) << n << " tensors";
+  }
+}
+
 // The first micro-batch is written, the others are added; clipping costs no launch and no byte of an element.
 TEST(CudaTraffic, AWindowMovesEachGradientOnceAndItsSumOnceForEach) {
   EmulatedCuda device(1);

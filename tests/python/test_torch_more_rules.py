@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""gradstep.torch's NAdam, RAdam, Adamax, Adadelta, Rprop, ASGD and Muon beside torch's own."""
+"""gradstep.torch's NAdam, RAdam, Adamax, Adadelta, Rprop, ASGD, Adafactor and Muon beside torch's own."""
 
 import pytest
 import torch
@@ -25,6 +25,9 @@ CASES = [
     ("ASGD", {}),
     ("ASGD", {"lr": 0.1, "lambd": 0.1, "alpha": 0.5, "t0": 2, "weight_decay": 0.1}),
     ("ASGD", {"lr": 0.1, "lambd": 0.05, "t0": 0, "maximize": True, "foreach": True}),
+    ("Adafactor", {}),
+    ("Adafactor", {"lr": 0.5, "beta2_decay": -0.5, "eps": (1e-4, 0.3), "d": 2.0, "weight_decay": 0.1}),
+    ("Adafactor", {"lr": 0.1, "eps": (1e-30, 1e-2), "maximize": True, "foreach": True}),
 ]
 
 
@@ -76,7 +79,10 @@ def saved_and_stepped(random, name, options):
     return twins, ours, theirs
 
 
-@pytest.mark.parametrize(("name", "options"), [case for case in CASES if case[0] in ("NAdam", "Rprop", "ASGD")])
+KEEPS_MORE = ("NAdam", "Rprop", "ASGD", "Adafactor")
+
+
+@pytest.mark.parametrize(("name", "options"), [case for case in CASES if case[0] in KEEPS_MORE])
 def test_entries_have_torchs_names_numbers_and_dtypes(random, name, options):
     _, ours, theirs = saved_and_stepped(random, name, options)
     mine = ours.state_dict()["state"]
@@ -190,11 +196,48 @@ def test_names_of_gradsteps_are_answered_with_torchs():
         gradstep.torch.ASGD([parameter], shrinkage=0.5)
     with pytest.raises(ValueError, match="Invalid lambd value"):
         gradstep.torch.ASGD([parameter], lambd=-1)
+    with pytest.raises(TypeError, match="say 'd' for 'clip_threshold'"):
+        gradstep.torch.Adafactor([parameter], clip_threshold=2.0)
+    with pytest.raises(ValueError, match="beta2_decay should be <= 0"):
+        gradstep.torch.Adafactor([parameter], beta2_decay=0.8)
     ours = gradstep.torch.Rprop([parameter])
     ours.param_groups[0]["step_sizes"] = (-1.0, 50.0)
     parameter.grad = torch.ones(3)
     with pytest.raises(gradstep.InvalidArgument, match=r"step_sizes\[0\].*param_groups\[0\]"):
         ours.step()
+
+
+def test_adafactors_factors_have_torchs_shapes_and_may_be_edited(random):
+    twins = Twins(random, [(2, 4, 3), (5,)])
+    ours, theirs = gradstep.torch.Adafactor(twins.ours, lr=0.1), torch.optim.Adafactor(twins.theirs, lr=0.1)
+    for _ in range(4):
+        twins.backward()
+        ours.step()
+        theirs.step()
+        for optimizer, parameters in ((ours, twins.ours), (theirs, twins.theirs)):
+            state = optimizer.state[parameters[0]]
+            assert state["row_var"].shape == (2, 4, 1) and state["col_var"].shape == (2, 1, 3)
+            state["row_var"].mul_(2)
+            state["col_var"] = state["col_var"] * 3
+    assert twins.error() < 1e-5
+    saved = ours.state_dict()
+    saved["state"][0]["col_var"] = torch.ones(2, 3, 1)
+    with pytest.raises(gradstep.Mismatch, match=r"'col_var' has shape \(2, 3, 1\), expected \(2, 1, 3\)"):
+        ours.load_state_dict(saved)
+
+
+def test_adafactors_epsilon_is_that_of_the_groups_one_dtype(random):
+    twins = Twins(random, [(4, 3), (7,)], torch.float64)
+    ours, theirs = gradstep.torch.Adafactor(twins.ours), torch.optim.Adafactor(twins.theirs)
+    for parameters, optimizer in ((twins.ours, ours), (twins.theirs, theirs)):
+        for parameter in parameters:
+            parameter.grad = torch.full_like(parameter, 1e-17)  # whose squares are below it
+        optimizer.step()
+    assert twins.error() < 1e-12
+    mixed = [torch.nn.Parameter(torch.zeros(2, dtype=dtype)) for dtype in (torch.float32, torch.float64)]
+    with pytest.raises(gradstep.Unsupported, match=r"eps\[0\]: is None for parameters of torch.float32, torch.float64"):
+        gradstep.torch.Adafactor(mixed)
+    gradstep.torch.Adafactor(mixed, eps=(1e-8, 1e-3))
 
 
 def orthogonalized(matrix, coefficients, steps):

@@ -36,6 +36,7 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumber
   shown_changes_.assign(items.size(), {});
   std::vector<OrthogonalItem> matrices;
   factored_.clear();
+  double* factor = partials_.as<double>() + 3 * chunks;
   std::int64_t offset = 0;
   std::int64_t first = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -66,10 +67,11 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumber
       shown_changes_[i] = change;
     }
     has_masks_ = has_masks_ || options.cautious != CautiousUpdate::off;
+    if (options.scale == ChangeScale::factored) finish.factor = factor++;
     if (options.scale == ChangeScale::factored && change.size > 0 && item.gradient.data != nullptr) {
       const Rule& rule = rules.of(schema[i].group);
       factored_.push_back({change, stepped(item), rule.factoring(), rule.axes(schema[i]), whole[i].of[0],
-                           whole[i].of[1], whole[i].of[2], item.constants});
+                           whole[i].of[1], whole[i].of[2], item.constants, factor - 1});
     }
     if (options.scale == ChangeScale::step) {
       const std::int64_t rows = schema[i].shape.front();
@@ -105,15 +107,17 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumber
 
 void FinishPhases::make_room(std::span<const UpdateItem> items, std::int64_t chunks) {
   std::int64_t bytes = 0;
+  std::int64_t factored = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (options_[i].are_needed()) bytes += change_bytes(items[i].param);
+    if (options_[i].scale == ChangeScale::factored) ++factored;
   }
   const auto fit = [&](Buffer& buffer, std::int64_t needed) {
     if (buffer.bytes() == static_cast<std::size_t>(needed)) return;
     buffer = site_.allocate(static_cast<std::size_t>(needed), /*zeroed=*/true);
   };
   fit(changes_, bytes);
-  fit(partials_, 3 * chunks * static_cast<std::int64_t>(sizeof(double)));
+  fit(partials_, (3 * chunks + factored) * static_cast<std::int64_t>(sizeof(double)));
 }
 
 /// What a backend has made for the matrices is dear, and stays as long as they do.

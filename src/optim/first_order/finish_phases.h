@@ -49,7 +49,9 @@ class FinishPhases {
   const Site& site_;
   std::vector<FinishOptions> options_;  // by parameter
   Buffer changes_;
-  Buffer partials_;  // by chunk of all ranks: squares of values, squares of changes, elements that stay
+  // By chunk of all ranks: squares of values, squares of changes, elements that stay. Then the factors of those that
+  // are factored.
+  Buffer partials_;
   std::vector<FinishItem> items_;
   std::vector<OrthogonalItem> matrices_;
   std::vector<Array> values_;  // whose squares are wanted

@@ -15,7 +15,7 @@ process group of torch.distributed by gradstep's own connections; communicator()
 
 from gradstep._process_group import communicator, connect
 from gradstep.torch._comm_hook import CommHook, comm_hook
-from gradstep.torch._more_rules import ASGD, Adadelta, Adamax, Muon, NAdam, RAdam, Rprop
+from gradstep.torch._more_rules import ASGD, Adadelta, Adafactor, Adamax, Muon, NAdam, RAdam, Rprop
 from gradstep.torch._optimizer import Optimizer
 from gradstep.torch._rules import SGD, Adagrad, Adam, AdamW, RMSprop
 from gradstep.torch._shampoo import Shampoo
@@ -24,6 +24,7 @@ __all__ = [
     "ASGD",
     "SGD",
     "Adadelta",
+    "Adafactor",
     "Adagrad",
     "Adam",
     "AdamW",

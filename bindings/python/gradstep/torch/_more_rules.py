@@ -309,6 +309,75 @@ class ASGD(Optimizer):
         }
 
 
+class Adafactor(Optimizer):
+    """torch.optim.Adafactor.
+
+    Where eps[0] is None, the parameters of a group have one dtype, whose epsilon it is.
+    """
+
+    _rule = gradstep.Adafactor
+    _twin = torch.optim.Adafactor
+    _words: ClassVar[Words] = {
+        "learning_rate": "lr",
+        "decay_exponent": "beta2_decay",
+        "epsilon": "eps[0]",
+        "least_scale": "eps[1]",
+        "clip_threshold": "d",
+    }
+    _torch_state = TorchState(
+        counts=True,
+        words={"row_variance": "row_var", "column_variance": "col_var"},
+        counted={},
+        shapes={
+            "row_variance": lambda shape: (*shape[:-1], 1),
+            "column_variance": lambda shape: (*shape[:-2], 1, shape[-1]),
+        },
+    )
+
+    def __init__(
+        self,
+        params: Parameters,
+        lr: float | Tensor = 1e-2,
+        beta2_decay: float = -0.8,
+        eps: tuple[float | None, float] = (None, 1e-3),
+        d: float = 1.0,
+        weight_decay: float = 0.0,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        **extras: Unpack[Extras],
+    ) -> None:
+        options = {
+            "lr": lr,
+            "beta2_decay": beta2_decay,
+            "eps": eps,
+            "d": d,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+        }
+        super().__init__(params, options, extras)
+
+    def _values(self, group: Group) -> dict[str, Any]:
+        return {"learning_rate": group["lr"], "weight_decay": group["weight_decay"]}
+
+    def _constants(self, group: Group) -> dict[str, Any]:
+        epsilon, least_scale = group["eps"]
+        if epsilon is None:
+            dtypes = {parameter.dtype for parameter in group["params"]} or {torch.float32}
+            if len(dtypes) > 1:
+                found = ", ".join(sorted(map(str, dtypes)))
+                raise gradstep.Unsupported(f"eps[0]: is None for parameters of {found}, expected a number or one dtype")
+            epsilon = torch.finfo(*dtypes).eps
+        return {
+            **super()._constants(group),
+            "decay_exponent": -group["beta2_decay"],
+            "epsilon": epsilon,
+            "least_scale": least_scale,
+            "clip_threshold": group["d"],
+        }
+
+
 class Muon(Optimizer):
     """torch.optim.Muon, with matrices multiplied in the parameters' precision, where torch rounds to bfloat16."""
 

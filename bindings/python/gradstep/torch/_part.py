@@ -39,6 +39,8 @@ class TorchState(NamedTuple):
     """torch's word for each of gradstep's that has another."""
     counted: Mapping[str, Callable[[int, Mapping[str, float]], float]]
     """What torch keeps and gradstep computes: of the count of steps, and the numbers of the group."""
+    shapes: Mapping[str, Callable[[torch.Size], tuple[int, ...]]] = {}
+    """torch's shape, by the parameter's, of each state that has one of its own; gradstep's has one axis."""
 
 
 UNCOUNTED = TorchState(counts=False, words={}, counted={})
@@ -298,10 +300,19 @@ class Part:
                 if ours in NUMBERS:
                     found[name] = self._scalar(self._number(i, ours), torch.float32)
                 else:
-                    found[name] = _tensor(self.optimizer._state(i, ours, bits=True), self.device)
+                    kept = _tensor(self.optimizer._state(i, ours, bits=True), self.device)
+                    if ours in self._torch_state.shapes:
+                        kept = kept._replace(tensor=kept.tensor.view(self._shape_of(i, ours)))
+                    found[name] = kept
             except InvalidState:  # no such buffer in this group or of this dtype
                 continue
         return {**found, **self._counted(i)}
+
+    def _shape_of(self, i: int, ours: str) -> tuple[int, ...]:
+        """torch's shape of a state that is no matrix of Shampoo's."""
+        shape = self._described[i][1]
+        of = self._torch_state.shapes.get(ours)
+        return tuple(shape) if of is None else of(shape)
 
     def _number(self, i: int, ours: str) -> float:
         return float(self.optimizer.get_state(i, ours, "float64")[0])
@@ -336,7 +347,7 @@ class Part:
         self.set_counts([self._load(i, entry) if entry else 0 for i, entry in enumerate(entries)])
 
     def _load(self, i: int, entry: Mapping[str, Any]) -> int:
-        label, shape = f"state of parameter {self.names[i]!r}", self._described[i][1]
+        label = f"state of parameter {self.names[i]!r}"
         if not any(name in entry for name in ("step", *self.state_names(i))):
             return 0  # a user's own things alone
         count = self._count_of(label, entry)
@@ -353,9 +364,11 @@ class Part:
                     if value.numel() != 1:
                         raise Mismatch(f"{label}: {name!r} has shape {tuple(value.shape)}, expected one element")
                     value = value.reshape(1)
-                elif "." not in name and value.shape != shape:
-                    found = tuple(value.shape)
-                    raise Mismatch(f"{label}: {name!r} has shape {found}, the parameter has {tuple(shape)}")
+                elif "." not in name and tuple(value.shape) != (shape := self._shape_of(i, ours)):
+                    of = "expected" if ours in self._torch_state.shapes else "the parameter has"
+                    raise Mismatch(f"{label}: {name!r} has shape {tuple(value.shape)}, {of} {shape}")
+                if ours in self._torch_state.shapes:
+                    value = value.reshape(-1)
                 self.optimizer.set_state(i, ours, value.detach().cpu())
             except InvalidState:
                 continue

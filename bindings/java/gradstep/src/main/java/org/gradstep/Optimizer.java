@@ -10,33 +10,16 @@ import java.util.Map;
 import java.util.function.LongUnaryOperator;
 
 /** An update rule on your own parameters, which it steps in place. */
-public final class Optimizer extends StatefulHandle {
+public final class Optimizer extends StructRules {
   private static final Functions FUNCTIONS =
       new Functions(core::optimizer_save, core::optimizer_save_file, core::optimizer_load, core::optimizer_load_file);
-
-  private interface Create<O> {
-    long create(long context, O options, long parameters, long n);
-  }
-
-  private interface Measure<O> {
-    long measure(O options, long parameters, long n);
-  }
 
   /** The tensors that hyper-parameters are read from, by their names: one for each group, or null. */
   private final Map<String, Tensor[]> hyperParameters = new HashMap<>();
 
-  private Optimizer(long address) {
+  Optimizer(long address) {
     super("optimizer", address, core::optimizer_destroy, FUNCTIONS);
     resource.borrowed = hyperParameters;
-  }
-
-  private static <O> Optimizer create(Context context, O options, List<Parameter> parameters, Create<O> rule) {
-    return new Optimizer(present(context, "context").call(
-        address -> Parameter.lend(parameters, (data, n) -> rule.create(address, options, data, n))));
-  }
-
-  private static <O> long measure(O options, List<Parameter> parameters, Measure<O> rule) {
-    return Parameter.lend(parameters, (data, n) -> rule.measure(options, data, n));
   }
 
   private interface WithOptions {
@@ -162,120 +145,6 @@ public final class Optimizer extends StatefulHandle {
         options, list -> Parameter.lend(parameters, (data, n) -> core.rule_state_bytes(rule, list, data, n)));
   }
 
-  /**
-   * Stochastic gradient descent.
-   *
-   * @param context whose threads work
-   * @param options read during the call
-   * @param parameters the model
-   * @return the optimizer, the caller's to close
-   */
-  public static Optimizer sgd(Context context, SgdOptions options, List<Parameter> parameters) {
-    return create(context, options, parameters, core::optimizer_create_sgd);
-  }
-
-  /**
-   * The bytes of state that {@link #sgd} would allocate.
-   *
-   * @param options read during the call
-   * @param parameters the model
-   * @return bytes; none is allocated
-   */
-  public static long stateBytes(SgdOptions options, List<Parameter> parameters) {
-    return measure(options, parameters, core::sgd_state_bytes);
-  }
-
-  /**
-   * RMSProp.
-   *
-   * @param context whose threads work
-   * @param options read during the call
-   * @param parameters the model
-   * @return the optimizer, the caller's to close
-   */
-  public static Optimizer rmsProp(Context context, RmsPropOptions options, List<Parameter> parameters) {
-    return create(context, options, parameters, core::optimizer_create_rmsprop);
-  }
-
-  /**
-   * The bytes of state that {@link #rmsProp} would allocate.
-   *
-   * @param options read during the call
-   * @param parameters the model
-   * @return bytes; none is allocated
-   */
-  public static long stateBytes(RmsPropOptions options, List<Parameter> parameters) {
-    return measure(options, parameters, core::rmsprop_state_bytes);
-  }
-
-  /**
-   * AdaGrad.
-   *
-   * @param context whose threads work
-   * @param options read during the call
-   * @param parameters the model
-   * @return the optimizer, the caller's to close
-   */
-  public static Optimizer adaGrad(Context context, AdaGradOptions options, List<Parameter> parameters) {
-    return create(context, options, parameters, core::optimizer_create_adagrad);
-  }
-
-  /**
-   * The bytes of state that {@link #adaGrad} would allocate.
-   *
-   * @param options read during the call
-   * @param parameters the model
-   * @return bytes; none is allocated
-   */
-  public static long stateBytes(AdaGradOptions options, List<Parameter> parameters) {
-    return measure(options, parameters, core::adagrad_state_bytes);
-  }
-
-  /**
-   * Adam, AdamW or AMSGrad.
-   *
-   * @param context whose threads work
-   * @param options read during the call
-   * @param parameters the model
-   * @return the optimizer, the caller's to close
-   */
-  public static Optimizer adam(Context context, AdamOptions options, List<Parameter> parameters) {
-    return create(context, options, parameters, core::optimizer_create_adam);
-  }
-
-  /**
-   * The bytes of state that {@link #adam} would allocate.
-   *
-   * @param options read during the call
-   * @param parameters the model
-   * @return bytes; none is allocated
-   */
-  public static long stateBytes(AdamOptions options, List<Parameter> parameters) {
-    return measure(options, parameters, core::adam_state_bytes);
-  }
-
-  /**
-   * Distributed Shampoo, or SOAP.
-   *
-   * @param context whose threads work
-   * @param options read during the call
-   * @param parameters the model
-   * @return the optimizer, the caller's to close
-   */
-  public static Optimizer shampoo(Context context, ShampooOptions options, List<Parameter> parameters) {
-    return create(context, options, parameters, core::optimizer_create_shampoo);
-  }
-
-  /**
-   * The bytes of state that {@link #shampoo} would allocate.
-   *
-   * @param options read during the call
-   * @param parameters the model
-   * @return bytes; none is allocated
-   */
-  public static long stateBytes(ShampooOptions options, List<Parameter> parameters) {
-    return measure(options, parameters, core::shampoo_state_bytes);
-  }
   /**
    * Steps the parameters in place.
    *
