@@ -26,7 +26,7 @@ struct Box {
   Shape extents;
 };
 
-std::int64_t size_of(const Shape& shape) {
+std::int64_t elements_of(std::span<const std::int64_t> shape) {
   std::int64_t size = 1;
   for (const std::int64_t extent : shape) size *= extent;
   return size;
@@ -35,7 +35,7 @@ std::int64_t size_of(const Shape& shape) {
 /// A box of a row-major tensor.
 Numbers cut(const Numbers& tensor, const Shape& shape, const Box& box) {
   Numbers block;
-  for (std::int64_t i = 0; i < size_of(box.extents); ++i) {
+  for (std::int64_t i = 0; i < elements_of(box.extents); ++i) {
     std::int64_t rest = i;
     std::int64_t position = 0;
     std::int64_t stride = 1;
@@ -71,13 +71,13 @@ Numbers outer_product(const Numbers& x, std::size_t n, std::size_t inner) {
 
 std::size_t inner_of(const Shape& extents, std::size_t axis) {
   return static_cast<std::size_t>(
-      size_of(Shape(extents.begin() + static_cast<std::ptrdiff_t>(axis) + 1, extents.end())));
+      elements_of(Shape(extents.begin() + static_cast<std::ptrdiff_t>(axis) + 1, extents.end())));
 }
 
 Numbers state_of(Optimizer& optimizer, const char* name, std::size_t block, std::size_t axis) {
   const std::string full = std::string(name) + "." + std::to_string(block) + "." + std::to_string(axis);
-  Numbers values(static_cast<std::size_t>(size_of(optimizer.state().shape(0, full))));
-  optimizer.state().get(0, full,
+  Numbers values(static_cast<std::size_t>(elements_of(optimizer.state().shape(0, full.c_str()))));
+  optimizer.state().get(0, full.c_str(),
                         {values.data(), static_cast<std::int64_t>(values.size()), DType::f64, 0, nullptr, nullptr});
   return values;
 }
