@@ -6,8 +6,9 @@ Meta preconditions an average of the gradients; gradstep averages preconditioned
 gradstep's, but its statistics and roots are. What is around them is here: the average, Adam's grafting, weight decay.
 """
 
-import gradstep
 import numpy as np
+
+import gradstep
 
 
 class MetaShampoo:

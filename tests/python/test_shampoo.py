@@ -239,7 +239,10 @@ BAD_OPTIONS = [
     ({"learning_rate": 0.1, "root_method": "svd"}, "known: auto, coupled_newton, eigh"),
     ({"learning_rate": 0.1, "refresh": "never"}, "known: fresh, stale"),
     ({"learning_rate": 0.1, "one_sided": "left"}, "one_sided: 'left' is unknown; known: none, input, output"),
-    ({"learning_rate": 0.1, "statistics": "momenta"}, "statistics: 'momenta' is unknown; known: gradients, kl, kl_mean"),
+    (
+        {"learning_rate": 0.1, "statistics": "momenta"},
+        "statistics: 'momenta' is unknown; known: gradients, kl, kl_mean",
+    ),
     ({"learning_rate": 0.1, "ridge": "none"}, "ridge: 'none' is unknown; known: relative, absolute"),
     ({"learning_rate": 0.1, "root_retries": 13}, "root_retries"),
     ({"learning_rate": 0.1, "state_dtype": "int4"}, "state_dtype: 'int4' is unknown; known: .*bf16"),

@@ -29,7 +29,9 @@ class ShampooOptions(TypedDict, total=False):
         Number, Keyword("what an update leaves of the statistics; 1 turns the mean into a sum", "in [0, 1]")
     ]
     diagonal_epsilon: Annotated[Number, Keyword("keeps the divisor of the grafting rule from 0", ">= 0")]
-    matrix_epsilon: Annotated[Number, Keyword("the ridge under a root, as a part of the largest eigenvalue (but see ridge)", ">= 0")]
+    matrix_epsilon: Annotated[
+        Number, Keyword("the ridge under a root, as a part of the largest eigenvalue (but see ridge)", ">= 0")
+    ]
     weight_decay: Annotated[Number, Keyword("this much of the parameter is added to the direction", ">= 0")]
     decoupled_weight_decay: Annotated[
         bool, Keyword("takes learning_rate * weight_decay of the parameter from it instead, past the momentum")
@@ -124,8 +126,8 @@ class ShampooOptions(TypedDict, total=False):
     statistics: Annotated[
         str,
         Keyword(
-            'of the gradients, or KL-Shampoo (Lin et al. 2025): of gradients preconditioned along the other axes, "kl" as '
-            'Meta\'s code sums them, "kl_mean" by their mean',
+            'of gradients, or KL-Shampoo (Lin et al. 2025): of gradients preconditioned along the other axes, "kl" by '
+            'their sum as in Meta\'s code, "kl_mean" by their mean',
             enum="SHAMPOO_STATISTICS_",
         ),
     ]

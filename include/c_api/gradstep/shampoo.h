@@ -116,10 +116,10 @@ enum gradstep_ridge {
  * axis has both sides in it.
  *
  * statistics KL: KL-Shampoo (Lin et al. 2025, arXiv 2509.03378) as in Meta's Shampoo: G is h contracted with itself, h
- * being g multiplied by the preconditioners along all axes of its block but j, as they are when the statistics are made:
- * those of the last roots, identities before the first. KL_MEAN divides G by the number of elements of the block's other
- * axes; with exponent_override = 2 the G of a matrix is the paper's, g S^-1 g^T / columns. Under KL a block with one
- * preconditioned axis has the statistics of GRADIENTS. UNSUPPORTED with eigenvalue_corrected.
+ * being g multiplied by the preconditioners along all axes of its block but j, as they are when the statistics are
+ * made: those of the last roots, identities before the first. KL_MEAN divides G by the number of elements of the
+ * block's other axes; with exponent_override = 2 the G of a matrix is the paper's, g S^-1 g^T / columns. Under KL a
+ * block with one preconditioned axis has the statistics of GRADIENTS. UNSUPPORTED with eigenvalue_corrected.
  *
  * eigenvalue_corrected: SOAP (Vyas et al. 2024). Parameters of two dimensions and more run Adam (beta1, beta2,
  * diagonal_epsilon, bias correction, weight decay after the step) in the eigenbasis of their statistics, which one step
