@@ -107,6 +107,7 @@ struct AddToStatistics {
   const StatisticItem<T>* items;
   std::int64_t n;
   const T* products;
+  double weight;
   const TensorItem* tensors;
   const Averaging* groups;
 
@@ -118,7 +119,7 @@ struct AddToStatistics {
     if (tensor.takes_part == 0) return;
     const Averaging& averaging = *block.checked(groups + tensor.group);
     const auto keep = static_cast<T>(averaging.keep);
-    const auto add = static_cast<T>(averaging.add);
+    const auto add = static_cast<T>(averaging.add * weight);
     T* const numbers = own.numbers;
     const T* const product = products + at.matrix * n * n;
     mirror_tile<T>(
@@ -202,8 +203,8 @@ void transpose(const T* from, std::int64_t rows, std::int64_t columns, std::int6
 
 template <class T>
 void add_to_statistics(const StatisticItem<T>* items, std::int64_t count, std::int64_t n, const T* products,
-                       const TensorItem* tensors, const Averaging* groups, const CudaQueue& queue) {
-  launch(queue, count * tiles_of(n) * tiles_of(n), AddToStatistics<T>{items, n, products, tensors, groups});
+                       double weight, const TensorItem* tensors, const Averaging* groups, const CudaQueue& queue) {
+  launch(queue, count * tiles_of(n) * tiles_of(n), AddToStatistics<T>{items, n, products, weight, tensors, groups});
   launch(queue, count, KeepFinite<T>{items, n, tensors});
 }
 
@@ -213,15 +214,15 @@ template void scatter_preconditioned(const BlockBatch& batch, std::int64_t moved
 template void transpose(const float* from, std::int64_t rows, std::int64_t columns, std::int64_t count, float* to,
                         const CudaQueue& queue);
 template void add_to_statistics(const StatisticItem<float>* items, std::int64_t count, std::int64_t n,
-                                const float* products, const TensorItem* tensors, const Averaging* groups,
-                                const CudaQueue& queue);
+                                const float* products, double weight, const TensorItem* tensors,
+                                const Averaging* groups, const CudaQueue& queue);
 template void gather_gradients(const BlockBatch& batch, std::int64_t moved, double* to, const CudaQueue& queue);
 template void scatter_preconditioned(const BlockBatch& batch, std::int64_t moved, const double* from,
                                      const CudaQueue& queue);
 template void transpose(const double* from, std::int64_t rows, std::int64_t columns, std::int64_t count, double* to,
                         const CudaQueue& queue);
 template void add_to_statistics(const StatisticItem<double>* items, std::int64_t count, std::int64_t n,
-                                const double* products, const TensorItem* tensors, const Averaging* groups,
-                                const CudaQueue& queue);
+                                const double* products, double weight, const TensorItem* tensors,
+                                const Averaging* groups, const CudaQueue& queue);
 
 }  // namespace gradstep::cuda

@@ -76,7 +76,7 @@ template <class T>
 void transpose(const T* from, std::int64_t rows, std::int64_t columns, std::int64_t count, T* to,
                const CudaQueue& queue);
 
-/// s = keep s + add p, symmetric to the bit and finite but for NaN, for statistics of one extent of blocks whose
+/// s = keep s + add weight p, symmetric to the bit and finite but for NaN, for statistics of one extent of blocks whose
 /// tensors take part.
 template <class T>
 struct StatisticItem {
@@ -92,6 +92,6 @@ template <>
 inline constexpr bool kHasNoPadding<Averaging> = sizeof(Averaging) == 2 * sizeof(double);
 template <class T>
 void add_to_statistics(const StatisticItem<T>* items, std::int64_t count, std::int64_t n, const T* products,
-                       const TensorItem* tensors, const Averaging* groups, const CudaQueue& queue);
+                       double weight, const TensorItem* tensors, const Averaging* groups, const CudaQueue& queue);
 
 }  // namespace gradstep::cuda

@@ -63,7 +63,8 @@ struct MeasureDamped {
   GRADSTEP_DEVICE void operator()(Block& block) const {
     const std::int64_t matrix = parts.matrix(block);
     const T* s = statistics + matrix * batch.n * batch.n;
-    const double ridge = kernels::root_ridge(batch.epsilon, state_of(block, batch, matrix).max_eigenvalue);
+    const double ridge =
+        kernels::root_ridge(batch.epsilon, batch.absolute_ridge, state_of(block, batch, matrix).max_eigenvalue);
     double trace = 0;
     double squares = 0;
     for_each_place(block, parts.range(block), batch.n, [&](std::int64_t i, std::int64_t row, std::int64_t column) {
@@ -90,7 +91,7 @@ struct StartNewton {
     kernels::NewtonMeasures measures;
     measures.trace = sums.trace;
     measures.squares = sums.squares;
-    measures.ridge = kernels::root_ridge(batch.epsilon, state.max_eigenvalue);
+    measures.ridge = kernels::root_ridge(batch.epsilon, batch.absolute_ridge, state.max_eigenvalue);
     measures.pad = batch.pad_value + measures.ridge;
     measures.largest = state.max_eigenvalue;
     measures.smallest = state.min_eigenvalue;
@@ -134,7 +135,7 @@ struct RootsOfNumbers {
   T* roots;
 
   GRADSTEP_DEVICE void operator()(const Block& block, std::int64_t matrix, RootState& state) const {
-    const double ridge = kernels::root_ridge(batch.epsilon, state.max_eigenvalue);
+    const double ridge = kernels::root_ridge(batch.epsilon, batch.absolute_ridge, state.max_eigenvalue);
     const auto number = static_cast<double>(block.load(statistics + matrix));
     const auto root = static_cast<T>(kernels::inverse_root(number + ridge, batch.exponent));
     block.store(roots + matrix, root);

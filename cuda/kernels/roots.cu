@@ -59,7 +59,7 @@ struct SetRidges {
   GRADSTEP_DEVICE void operator()(const Block& block, std::int64_t matrix, RootState& state) const {
     const T* own = values + matrix * batch.n;
     if (batch.padded == 0) state.max_eigenvalue = static_cast<double>(block.load(own + batch.n - 1));
-    state.ridge = kernels::root_ridge(batch.epsilon, state.max_eigenvalue);
+    state.ridge = kernels::root_ridge(batch.epsilon, batch.absolute_ridge, state.max_eigenvalue);
     state.raised = kernels::raise_of_eigenvalue(static_cast<double>(block.load(own)), state.ridge) > 0 ? 1 : 0;
     if (block.load(info + matrix) != 0) state.ridge = __builtin_nan("");  // and so is all that comes of it
   }

@@ -42,7 +42,8 @@ struct RootBatch {
   double pad_value = 1;
   std::int32_t exponent = 4;
   bool source_steps = false;
-  double epsilon = 0;  ///< for root_ridge()
+  double epsilon = 0;           ///< for root_ridge()
+  bool absolute_ridge = false;  ///< likewise
   RootState* states = nullptr;
 };
 

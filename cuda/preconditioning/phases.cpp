@@ -31,7 +31,7 @@ void Phases::plan(PreconditioningPlan plan) {
   scratch_bytes_ = 0;
   for (const auto& batch : batches_) {
     with_arithmetic(batch->is_wide, [&](auto type) {
-      reserve<decltype(type)>(std::max(batch->scratch_of_statistics(), batch->scratch_of_products()));
+      reserve<decltype(type)>(std::max(batch->scratch_of_statistics(plan_.form.is_kl()), batch->scratch_of_products()));
     });
   }
 }
@@ -189,23 +189,26 @@ void Phases::turn(const Batch& batch, std::int64_t outer, TurnedBlocks<T>& block
 }
 
 template <class T>
-void Phases::contract(Batch& batch, bool by_columns, TurnedBlocks<T>& blocks, CudaQueue& queue) {
-  for (std::size_t k = 0; k < batch.axes.size(); ++k) {
-    const Axis& axis = batch.axes[k];
-    const std::int64_t others = batch.size / axis.n;
-    turn(batch, axis.outer, blocks, queue);
-    const MatrixBatch<const T> x{blocks.x, axis.n, others, batch.size};
-    const MatrixBatch<const T> p = preconditioners(batch, k, blocks.room, queue);
-    cublas_.multiply<T>(transposed(x), by_columns ? transposed(p) : p, {blocks.other, others, axis.n, batch.size},
-                        batch.count(), queue);
-    std::swap(blocks.x, blocks.other);
-    blocks.moved = axis.outer * axis.n;
-  }
+void Phases::contract_axis(Batch& batch, std::size_t k, bool by_columns, TurnedBlocks<T>& blocks, CudaQueue& queue) {
+  const Axis& axis = batch.axes[k];
+  const std::int64_t others = batch.size / axis.n;
+  turn(batch, axis.outer, blocks, queue);
+  const MatrixBatch<const T> x{blocks.x, axis.n, others, batch.size};
+  const MatrixBatch<const T> p = preconditioners(batch, k, blocks.room, queue);
+  cublas_.multiply<T>(transposed(x), by_columns ? transposed(p) : p, {blocks.other, others, axis.n, batch.size},
+                      batch.count(), queue);
+  std::swap(blocks.x, blocks.other);
+  blocks.moved = axis.outer * axis.n;
 }
 
 template TurnedBlocks<float> Phases::room_for(const Batch& batch, CudaQueue& queue);
-template void Phases::contract(Batch& batch, bool by_columns, TurnedBlocks<float>& blocks, CudaQueue& queue);
+template void Phases::turn(const Batch& batch, std::int64_t outer, TurnedBlocks<float>& blocks, const CudaQueue& queue);
+template void Phases::contract_axis(Batch& batch, std::size_t k, bool by_columns, TurnedBlocks<float>& blocks,
+                                    CudaQueue& queue);
 template TurnedBlocks<double> Phases::room_for(const Batch& batch, CudaQueue& queue);
-template void Phases::contract(Batch& batch, bool by_columns, TurnedBlocks<double>& blocks, CudaQueue& queue);
+template void Phases::turn(const Batch& batch, std::int64_t outer, TurnedBlocks<double>& blocks,
+                           const CudaQueue& queue);
+template void Phases::contract_axis(Batch& batch, std::size_t k, bool by_columns, TurnedBlocks<double>& blocks,
+                                    CudaQueue& queue);
 
 }  // namespace gradstep::cuda

@@ -60,7 +60,10 @@ struct Batch {
   std::int64_t count() const { return static_cast<std::int64_t>(blocks.size()); }
   /// Elements of the largest matrix.
   std::int64_t square() const;
-  std::int64_t scratch_of_statistics() const { return count() * (size + (has_coded_statistics ? 2 : 1) * square()); }
+  /// `of_kl`: the gradients are contracted first.
+  std::int64_t scratch_of_statistics(bool of_kl) const {
+    return count() * ((of_kl ? 2 : 1) * size + (has_coded_statistics ? 2 : 1) * square());
+  }
   std::int64_t scratch_of_products() const { return count() * (2 * size + square()); }
 };
 
@@ -117,11 +120,23 @@ class Phases {
   TurnedBlocks<T> room_for(const Batch& batch, CudaQueue& queue);
   /// All axes contracted with the rows of their preconditioners, or with their columns if `by_columns`.
   template <class T>
-  void contract(Batch& batch, bool by_columns, TurnedBlocks<T>& blocks, CudaQueue& queue);
+  void contract(Batch& batch, bool by_columns, TurnedBlocks<T>& blocks, CudaQueue& queue) {
+    for (std::size_t k = 0; k < batch.axes.size(); ++k) contract_axis(batch, k, by_columns, blocks, queue);
+  }
+  /// All axes but one, which then comes first.
+  template <class T>
+  void contract_others(Batch& batch, std::size_t axis, TurnedBlocks<T>& blocks, CudaQueue& queue) {
+    for (std::size_t k = 0; k < batch.axes.size(); ++k) {
+      if (k != axis) contract_axis(batch, k, /*by_columns=*/false, blocks, queue);
+    }
+    turn(batch, batch.axes[axis].outer, blocks, queue);
+  }
 
  private:
   void plan_batches();
   void plan_tensors();
+  template <class T>
+  void contract_axis(Batch& batch, std::size_t axis, bool by_columns, TurnedBlocks<T>& blocks, CudaQueue& queue);
   template <class T>
   void turn(const Batch& batch, std::int64_t outer, TurnedBlocks<T>& blocks, const CudaQueue& queue);
   template <class T>

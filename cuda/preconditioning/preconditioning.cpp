@@ -165,20 +165,26 @@ void CudaPreconditioning::plan_momenta() {
   }
 }
 
-/// s = keep s + add (A A^T) for each axis, A being the block with that axis first, (n, all others).
+/// s = keep s + add (A A^T) for each axis, A being the block with that axis first, (n, all others); under KL it is
+/// contracted along these before.
 template <class T>
 void CudaPreconditioning::add_statistics(Batch& batch, const PreconditioningStep& step, const TensorBatch& tensors,
                                          Those those, CudaQueue& queue) {
   const BlockBatch blocks = phases_.show(batch, tensors, queue);
   const std::int64_t count = batch.count();
-  T* gradients = phases_.scratch<T>(queue);
-  T* products = gradients + count * batch.size;
+  const rules::ShampooForm& form = phases_.plan().form;
+  const TurnedBlocks<T> scratch = phases_.room_for<T>(batch, queue);
+  T* products = form.is_kl() ? scratch.room : scratch.other;
   T* room = products + count * batch.square();
   for (std::size_t k = 0; k < batch.axes.size(); ++k) {
     const Axis& axis = batch.axes[k];
     AxisTables& tables = batch.tables[k];
-    gather_gradients(blocks, axis.outer, gradients, queue);
-    const MatrixBatch<const T> a{gradients, axis.n, batch.size / axis.n, batch.size};
+    TurnedBlocks<T> turned = scratch;
+    const std::size_t contracted_first = k == 0 && batch.axes.size() > 1 ? 1 : 0;
+    turned.moved = batch.axes[form.is_kl() ? contracted_first : k].outer;
+    gather_gradients(blocks, turned.moved, turned.x, queue);
+    if (form.is_kl()) phases_.contract_others(batch, k, turned, queue);
+    const MatrixBatch<const T> a{turned.x, axis.n, batch.size / axis.n, batch.size};
     phases_.cublas().multiply<T>(a, transposed(a), {products, axis.n, axis.n, axis.n * axis.n}, count, queue);
 
     std::vector<StatisticItem<T>> items;
@@ -198,8 +204,8 @@ void CudaPreconditioning::add_statistics(Batch& batch, const PreconditioningStep
     const auto section = tables.statistics_table.add(items);
     tables.statistics_table.send();
     tables.statistics.read(queue);
-    add_to_statistics<T>(tables.statistics_table.at(section), count, axis.n, products, tensors.tensors,
-                         phases_.averaging(), queue);
+    add_to_statistics<T>(tables.statistics_table.at(section), count, axis.n, products,
+                         weight_of_product(form, batch.size, axis.n), tensors.tensors, phases_.averaging(), queue);
     tables.statistics.write(queue);
   }
 }

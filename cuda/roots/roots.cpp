@@ -24,8 +24,8 @@ constexpr std::int64_t kListsOfRoots = 7;
 
 auto key_of(const RootJob& job) {
   const RootRecipe& r = job.recipe;
-  return std::tuple(job.n, r.method, r.precision, r.exponent, r.matrix_epsilon, r.padded, r.pad_value, r.source_steps,
-                    r.threshold, r.retries, job.is_wide());
+  return std::tuple(job.n, r.method, r.precision, r.exponent, r.matrix_epsilon, r.absolute_ridge, r.padded, r.pad_value,
+                    r.source_steps, r.threshold, r.retries, job.is_wide());
 }
 
 /// How many numbers a list has: its matrices, or their probes.
@@ -65,6 +65,7 @@ RootBatch batch_of(const RootJob& job, std::size_t count, double ridge_factor, R
           recipe.exponent,
           recipe.source_steps,
           ridge_factor * recipe.matrix_epsilon,
+          recipe.absolute_ridge,
           states};
 }
 

@@ -622,6 +622,13 @@ enum gradstep_one_sided {
   GRADSTEP_ONE_SIDED_INPUT = 1,
   GRADSTEP_ONE_SIDED_OUTPUT = 2
 };
+enum gradstep_shampoo_statistics {
+  GRADSTEP_SHAMPOO_STATISTICS_INVALID = -1,
+  GRADSTEP_SHAMPOO_STATISTICS_GRADIENTS = 0,
+  GRADSTEP_SHAMPOO_STATISTICS_KL = 1,
+  GRADSTEP_SHAMPOO_STATISTICS_KL_MEAN = 2
+};
+enum gradstep_ridge { GRADSTEP_RIDGE_INVALID = -1, GRADSTEP_RIDGE_RELATIVE = 0, GRADSTEP_RIDGE_ABSOLUTE = 1 };
 typedef struct gradstep_shampoo_options {
   uint32_t struct_size;
   int32_t graft_type;
@@ -667,6 +674,8 @@ typedef struct gradstep_shampoo_options {
   int32_t state_dtype;
   int32_t stochastic_rounding;
   int64_t seed;
+  int32_t statistics;
+  int32_t ridge;
 } gradstep_shampoo_options;
 enum gradstep_sharded_gradients {
   GRADSTEP_SHARDED_GRADIENTS_INVALID = -1,

@@ -107,6 +107,12 @@ struct TensorStep {
   void* outcome = nullptr;  ///< the new value, or the change
 };
 
+/// What a product enters the statistic of an axis with, beside the weight of all: KL_MEAN takes the mean over the
+/// other axes.
+constexpr double weight_of_product(const rules::ShampooForm& form, std::int64_t block_size, std::int64_t n) {
+  return form.statistics == rules::Statistics::kl_mean ? static_cast<double>(n) / static_cast<double>(block_size) : 1;
+}
+
 struct PreconditioningStep {
   std::span<const TensorStep> tensors;
   std::span<const rules::ShampooConstants> groups;
@@ -124,6 +130,7 @@ struct RootRecipe {
   RootPrecision precision = RootPrecision::f64;  ///< f64 for statistics in f64
   std::int32_t exponent = 4;                     ///< p >= 1
   double matrix_epsilon = 1e-6;                  ///< the ridge is this times max(largest eigenvalue, 1e-6)
+  bool absolute_ridge = false;                   ///< the ridge is matrix_epsilon
   std::int64_t padded = 0;    ///< the matrix is taken as extended to this size by a diagonal; 0 = not extended
   double pad_value = 1;       ///< what stands on that diagonal
   bool source_steps = false;  ///< coupled Newton's steps, and the rule that ends them, are distributed_shampoo.py's

@@ -40,7 +40,9 @@ inline constexpr double kSmallestEigenvalue = 1e-6;
 /// How the ridge grows from one attempt to the next.
 inline constexpr double kRidgeGrowth = 10;
 
-GRADSTEP_FORMULA double root_ridge(double epsilon, double largest_eigenvalue) {
+/// `absolute`: epsilon itself; NaN where the largest eigenvalue is.
+GRADSTEP_FORMULA double root_ridge(double epsilon, bool absolute, double largest_eigenvalue) {
+  if (absolute) return __builtin_isnan(largest_eigenvalue) ? largest_eigenvalue : epsilon;
   return epsilon * (largest_eigenvalue < kSmallestEigenvalue ? kSmallestEigenvalue : largest_eigenvalue);
 }
 

@@ -30,6 +30,13 @@ struct ShampooValues {
   double precondition = 0;
 };
 
+/// What enters the statistic of an axis, contracted with itself over the other axes.
+enum class Statistics : std::uint8_t {
+  gradients,  ///< the gradient
+  kl,         ///< the gradient multiplied by the present preconditioners of the other axes
+  kl_mean,    ///< the same, divided by the number of elements of the other axes
+};
+
 /// The options that choose among formulas.
 struct ShampooForm {
   Graft graft = Graft::sgd;
@@ -38,6 +45,9 @@ struct ShampooForm {
   bool decoupled_decay = false;
   bool eigenvalue_corrected = false;
   std::int64_t start_step = 0;
+  Statistics statistics = Statistics::gradients;
+
+  bool is_kl() const { return statistics != Statistics::gradients; }
 };
 
 /// What the end of a step computes with, in the arithmetic of T.

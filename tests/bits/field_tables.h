@@ -52,6 +52,8 @@ struct Fields<gradstep_shampoo_options> {
       {"state_dtype", &Options::state_dtype, Words{"native", "bf16", "int8"}},
       {"stochastic_rounding", &Options::stochastic_rounding},
       {"seed", &Options::seed},
+      {"statistics", &Options::statistics, Words{"gradients", "kl", "kl_mean"}},
+      {"ridge", &Options::ridge, Words{"relative", "absolute"}},
   };
 };
 

@@ -367,6 +367,10 @@ def dadapt_optax(hyper: Options) -> Options:
     return torch_moments(hyper, bias_correction=True) | given(hyper, d0="estim_lr0")
 
 
+def meta_shampoo(grafts: bool) -> Callable[[Options], Options]:
+    return lambda hyper: {name: hyper[name] for name in hyper if name != "lr"} | {"grafts": grafts}
+
+
 def averaged(options: Options) -> Callable[[Options], Options]:
     """Plain SGD with an average of the weights."""
 
@@ -430,6 +434,9 @@ RULES: dict[str, tuple[str, Callable[[Options], Options]]] = {
     "dadapt_adam_kozistr": ("dadapt_adam", dadapt),
     "dadapt_adamw_optax": ("dadapt_adam", dadapt_optax),
     "ema_torch": ("sgd", averaged({"average_decay": 0.999})),
+    "kl_shampoo_meta": ("meta_shampoo", meta_shampoo(grafts=True)),
+    "kl_shampoo_nograft_meta": ("meta_shampoo", meta_shampoo(grafts=False)),
+    "kl_soap_nvidia": ("shampoo", reason("statistics of KL do not go with eigenvalue_corrected")),
     "lamb_optax": ("lamb", lamb_optax),
     "lars_kozistr": ("lars", lambda hyper: lars(hyper, form="pytorch_optimizer")),
     "lars_nesterov_optax": ("lars", lambda hyper: lars(hyper, nesterov=True)),

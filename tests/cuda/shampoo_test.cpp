@@ -148,6 +148,46 @@ TEST(CudaShampoo, StepsAreTheCpusWhereAxesHaveNoPreconditioner) {
   }
 }
 
+// Statistics of KL have roots in them, whose rounding in f32 is that of statistics at the ridge: it is larger here.
+TEST(CudaShampoo, StepsAreTheCpusWithStatisticsOfKl) {
+  for (const int statistics : {GRADSTEP_SHAMPOO_STATISTICS_KL, GRADSTEP_SHAMPOO_STATISTICS_KL_MEAN}) {
+    for (const std::int64_t block_size : {3, 8, 128}) {
+      for (const int coded : {0, 1}) {
+        SCOPED_TRACE("statistics " + std::to_string(statistics) + ", block_size " + std::to_string(block_size) +
+                     ", coded " + std::to_string(coded));
+        const auto kl = [=](gradstep_shampoo_options& options) {
+          options.statistics = statistics;
+          options.block_size = block_size;
+          options.best_effort_shape_interpretation = 0;
+          options.preconditioning_compute_steps = 2;
+          options.matrix_epsilon = 1e-3;
+        };
+        const std::vector<Shape> shapes = {{14, 9}, {10}, {6, 5, 4}, {2, 3, 4, 5}, {1, 7, 1, 3}, {}, {0, 3}};
+        if (coded == 0) compare<double>(kl, 1e-8, shapes, 5);
+        compare(
+            [=](gradstep_shampoo_options& options) {
+              kl(options);
+              options.quantize_statistics = coded;
+            },
+            coded == 0 ? kTolerance : 5e-3, shapes, 5);
+      }
+    }
+  }
+}
+
+TEST(CudaShampoo, StepsAreTheCpusWithAnAbsoluteRidge) {
+  for (const int method : {GRADSTEP_ROOT_METHOD_COUPLED_NEWTON, GRADSTEP_ROOT_METHOD_EIGH}) {
+    SCOPED_TRACE("root_method " + std::to_string(method));
+    const auto absolute = [=](gradstep_shampoo_options& options) {
+      options.root_method = method;
+      options.ridge = GRADSTEP_RIDGE_ABSOLUTE;
+      options.matrix_epsilon = 1e-4;
+      options.block_size = 15;
+    };
+    compare<double>(absolute, 1e-8, {{24, 16}, {10}, {6, 5, 4}, {1}, {}});
+  }
+}
+
 TEST(CudaShampoo, StepsAreTheCpusForBothRootMethods) {
   for (const int method : {GRADSTEP_ROOT_METHOD_COUPLED_NEWTON, GRADSTEP_ROOT_METHOD_EIGH}) {
     for (const int retries : {0, 6}) {
@@ -415,8 +455,11 @@ TEST(CudaShampoo, RootsOfMatricesOfOneNumberAreTheCpus) {
 // Without guards squares of finite gradients leave f32's range: statistics stay finite, whatever they are kept as, and
 // roots are found again when their averages have forgotten them.
 TEST(CudaShampoo, StatisticsThatHaveOverflownAreTheCpusAndGiveRootsAgain) {
-  for (const int coded : {0, 1}) {
-    const auto averages = [coded](gradstep_shampoo_options& options) {
+  for (const int mode : {0, 1, 2}) {
+    const int coded = mode == 1 ? 1 : 0;
+    const bool is_kl = mode == 2;
+    const auto averages = [=](gradstep_shampoo_options& options) {
+      options.statistics = is_kl ? GRADSTEP_SHAMPOO_STATISTICS_KL : GRADSTEP_SHAMPOO_STATISTICS_GRADIENTS;
       options.beta2 = 0.5;
       options.quantize_statistics = coded;
       options.preconditioning_compute_steps = 25;
@@ -439,7 +482,7 @@ TEST(CudaShampoo, StatisticsThatHaveOverflownAreTheCpusAndGiveRootsAgain) {
     ASSERT_EQ(spiked.size(), 9 * 9 + 6 * 6) << gradstep_last_error();
     EXPECT_EQ(*std::ranges::max_element(spiked), 0x1.fep127F);
     for (const float x : spiked) ASSERT_TRUE(std::isfinite(x)) << "quantize_statistics " << coded;
-    EXPECT_LE(difference(spiked, statistics(expected)), 1e-6);
+    if (!is_kl) EXPECT_LE(difference(spiked, statistics(expected)), 1e-6);
     for (int t = Model::kSpikedStep + 1; t <= 152; ++t) {
       ASSERT_EQ(found.step(t), GRADSTEP_OK) << gradstep_last_error();
     }
@@ -449,19 +492,26 @@ TEST(CudaShampoo, StatisticsThatHaveOverflownAreTheCpusAndGiveRootsAgain) {
   }
 }
 
+/// Of a step between roots, of a tensor of so many rows.
+std::vector<std::string> launches_of_step(std::int64_t rows, int statistics) {
+  EmulatedCuda device(1);
+  Model model(device, {{rows, 16}}, [=](gradstep_shampoo_options& options) {
+    options.preconditioning_compute_steps = 1000;
+    options.statistics = statistics;
+  });
+  for (int t = 1; t <= 2; ++t) EXPECT_EQ(model.step(t), GRADSTEP_OK) << gradstep_last_error();
+  device.queue().finish();
+  EmulatedCuda::launches();
+  EXPECT_EQ(model.step(3), GRADSTEP_OK) << gradstep_last_error();
+  device.queue().finish();
+  return EmulatedCuda::launches();
+}
+
 // What has a batch of its own is one launch, however many blocks there are.
 TEST(CudaShampoo, AStepBetweenRootsIsAFixedNumberOfLaunches) {
   std::vector<std::vector<std::string>> launches;
   for (const std::int64_t rows : {16, 160}) {
-    EmulatedCuda device(1);
-    Model model(device, {{rows, 16}},
-                [](gradstep_shampoo_options& options) { options.preconditioning_compute_steps = 1000; });
-    for (int t = 1; t <= 2; ++t) ASSERT_EQ(model.step(t), GRADSTEP_OK) << gradstep_last_error();
-    device.queue().finish();
-    EmulatedCuda::launches();
-    ASSERT_EQ(model.step(3), GRADSTEP_OK) << gradstep_last_error();
-    device.queue().finish();
-    launches.push_back(EmulatedCuda::launches());
+    launches.push_back(launches_of_step(rows, GRADSTEP_SHAMPOO_STATISTICS_GRADIENTS));
   }
   const std::vector<std::string> axis = {"gather_gradients", "cublas_f32", "add_to_statistics", "keep_finite"};
   std::vector<std::string> expected = {"begin_step", "copy"};
@@ -472,6 +522,13 @@ TEST(CudaShampoo, AStepBetweenRootsIsAFixedNumberOfLaunches) {
   }
   EXPECT_EQ(launches[0], expected);
   EXPECT_EQ(launches[1], expected);
+
+  // KL: a product more for each axis, of blocks of two axes, which is turned back for the first one.
+  const auto of_kl = [](std::int64_t rows) { return launches_of_step(rows, GRADSTEP_SHAMPOO_STATISTICS_KL); };
+  const std::vector<std::string> found = of_kl(16);
+  EXPECT_EQ(found, of_kl(160));
+  EXPECT_EQ(std::ranges::count(found, "cublas_f32"), std::ranges::count(expected, "cublas_f32") + 2);
+  EXPECT_EQ(found.size() - static_cast<std::size_t>(std::ranges::count(found, "transpose")), expected.size() + 2);
 }
 
 /// Shows `size` from where it is.

@@ -150,12 +150,16 @@ class Shampoo:
     matrix_epsilon: float = 1e-6
     weight_decay: float = 0.0
     start_preconditioning_step: int = 5
+    statistics: str = "gradients"  # or "kl", "kl_mean": Lin et al. 2025
+    ridge: str = "relative"
+    exponent_override: int = 4
 
     def __post_init__(self) -> None:
         self.t = 0
+        self.roots: dict[tuple[int, int, int], tuple[Doubles, Doubles]] = {}
         self.second_moments: dict[int, Doubles] = {}
         self.momenta: dict[tuple[int, str], Doubles] = {}
-        self.statistics: dict[tuple[int, int, int], tuple[Doubles, Doubles]] = {}
+        self.matrices: dict[tuple[int, int, int], tuple[Doubles, Doubles]] = {}
 
     def step(self, parameters: list[Doubles], grads: list[Doubles]) -> None:
         for i, (p, g) in enumerate(zip(parameters, grads, strict=True)):
@@ -177,15 +181,25 @@ class Shampoo:
 
     def _precondition(self, i: int, row: int, column: int, g: Doubles) -> Doubles:
         start = tuple(self.matrix_epsilon * np.eye(extent) for extent in g.shape)
-        left, right = self.statistics.get((i, row, column), start)
-        left = self.beta2 * left + (1 - self.beta2) * g @ g.T
-        right = self.beta2 * right + (1 - self.beta2) * g.T @ g
-        self.statistics[i, row, column] = left, right
-        return inverse_root(left, 4, self.matrix_epsilon) @ g @ inverse_root(right, 4, self.matrix_epsilon)
+        left, right = self.matrices.get((i, row, column), start)
+        of_left = of_right = g
+        if self.statistics != "gradients":
+            root_of_left, root_of_right = self.roots.get((i, row, column), tuple(np.eye(n) for n in g.shape))
+            of_left, of_right = g @ root_of_right, root_of_left @ g
+        rows, columns = g.shape if self.statistics == "kl_mean" else (1, 1)
+        left = self.beta2 * left + (1 - self.beta2) / columns * of_left @ of_left.T
+        right = self.beta2 * right + (1 - self.beta2) / rows * of_right.T @ of_right
+        self.matrices[i, row, column] = left, right
+        roots = tuple(
+            inverse_root(s, self.exponent_override, self.matrix_epsilon, self.ridge == "absolute")
+            for s in (left, right)
+        )
+        self.roots[i, row, column] = roots
+        return roots[0] @ g @ roots[1]
 
 
-def inverse_root(statistic: Doubles, p: int, epsilon: float) -> Doubles:
-    """(S + ridge I)^(-1/p), the ridge in proportion to the largest eigenvalue."""
+def inverse_root(statistic: Doubles, p: int, epsilon: float, absolute: bool = False) -> Doubles:
+    """(S + ridge I)^(-1/p), the ridge epsilon or in proportion to the largest eigenvalue."""
     values, vectors = np.linalg.eigh(statistic)
-    ridge = epsilon * max(values[-1], 1e-6)
+    ridge = epsilon if absolute else epsilon * max(values[-1], 1e-6)
     return (vectors * np.maximum(values + ridge, ridge) ** (-1 / p)) @ vectors.T

@@ -31,13 +31,25 @@ def train(optimizer, parameters, grads):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("root_method", ["eigh", "coupled_newton"])
 @pytest.mark.parametrize("weight_decay", [0.0, 0.01])
-def test_it_follows_its_formula(root_method, weight_decay, dtype, random):
+@pytest.mark.parametrize(
+    "form",
+    [
+        {},
+        {"statistics": "kl"},
+        {"statistics": "kl", "ridge": "absolute"},
+        {"statistics": "kl_mean", "exponent_override": 2},
+    ],
+    ids=lambda form: "-".join(str(value) for value in form.values()),
+)
+def test_it_follows_its_formula(root_method, weight_decay, form, dtype, random):
     # State is kept in f32 (6e-8). A root of exponent 1/4 of a statistic of condition 1/ridge = 1e3 amplifies its
     # rounding less than a hundred times, and 12 steps add up. In f64 the ridge of coupled Newton is of an eigenvalue
-    # that power iteration finds to about 1e-6, and what eigh sums for a root is cut at 1e-11.
-    tolerance = 1e-5 if dtype == np.float32 else 1e-8 if root_method == "coupled_newton" else 1e-10
+    # that power iteration finds to about 1e-6, and what eigh sums for a root is cut at 1e-11. Statistics of KL have
+    # these roots in them.
+    of_newton = 1e-6 if "statistics" in form else 1e-8
+    tolerance = 1e-5 if dtype == np.float32 else of_newton if root_method == "coupled_newton" else 1e-10
     shapes = [(6, 5), (3, 9)]
-    options = {"learning_rate": 0.05, "block_size": 4, "matrix_epsilon": 1e-3, "beta2": 0.9}
+    options = {"learning_rate": 0.05, "block_size": 4, "matrix_epsilon": 1e-3, "beta2": 0.9, **form}
     parameters = [random.standard_normal(shape).astype(dtype) for shape in shapes]
     expected = [p.astype(np.float64) for p in parameters]
     optimizer = gradstep.Shampoo(
@@ -56,8 +68,8 @@ def test_it_follows_its_formula(root_method, weight_decay, dtype, random):
         rule.step(expected, [g.astype(np.float64) for g in grads])
     for i, (got, want) in enumerate(zip(parameters, expected, strict=True)):
         assert relative(got, want) <= tolerance
-        for block, place in enumerate(sorted(key for key in rule.statistics if key[0] == i)):
-            for axis, statistic in enumerate(rule.statistics[place]):
+        for block, place in enumerate(sorted(key for key in rule.matrices if key[0] == i)):
+            for axis, statistic in enumerate(rule.matrices[place]):
                 kept = optimizer.state(i, f"statistics.{block}.{axis}")
                 assert kept.dtype == dtype and relative(kept, statistic) <= min(tolerance, 1e-5)
 
@@ -144,6 +156,7 @@ def test_schedules_stand_for_numeric_options(random):
         {"graft_type": "sqrt_n", "root_method": "coupled_newton", "refresh": "stale"},
         {"quantize_momentum": True, "quantize_statistics": True, "graft_type": "rmsprop"},
         {"preconditioning_compute_steps": 4, "statistics_compute_steps": 2},
+        {"statistics": "kl", "preconditioning_compute_steps": 2, "graft_type": "none"},
     ],
     ids="-".join,
 )
@@ -226,6 +239,11 @@ BAD_OPTIONS = [
     ({"learning_rate": 0.1, "root_method": "svd"}, "known: auto, coupled_newton, eigh"),
     ({"learning_rate": 0.1, "refresh": "never"}, "known: fresh, stale"),
     ({"learning_rate": 0.1, "one_sided": "left"}, "one_sided: 'left' is unknown; known: none, input, output"),
+    (
+        {"learning_rate": 0.1, "statistics": "momenta"},
+        "statistics: 'momenta' is unknown; known: gradients, kl, kl_mean",
+    ),
+    ({"learning_rate": 0.1, "ridge": "none"}, "ridge: 'none' is unknown; known: relative, absolute"),
     ({"learning_rate": 0.1, "root_retries": 13}, "root_retries"),
     ({"learning_rate": 0.1, "state_dtype": "int4"}, "state_dtype: 'int4' is unknown; known: .*bf16"),
 ]

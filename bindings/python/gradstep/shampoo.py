@@ -29,7 +29,9 @@ class ShampooOptions(TypedDict, total=False):
         Number, Keyword("what an update leaves of the statistics; 1 turns the mean into a sum", "in [0, 1]")
     ]
     diagonal_epsilon: Annotated[Number, Keyword("keeps the divisor of the grafting rule from 0", ">= 0")]
-    matrix_epsilon: Annotated[Number, Keyword("the ridge under a root, as a part of the largest eigenvalue", ">= 0")]
+    matrix_epsilon: Annotated[
+        Number, Keyword("the ridge under a root, as a part of the largest eigenvalue (but see ridge)", ">= 0")
+    ]
     weight_decay: Annotated[Number, Keyword("this much of the parameter is added to the direction", ">= 0")]
     decoupled_weight_decay: Annotated[
         bool, Keyword("takes learning_rate * weight_decay of the parameter from it instead, past the momentum")
@@ -121,6 +123,18 @@ class ShampooOptions(TypedDict, total=False):
     ]
     stochastic_rounding: Annotated[bool, Keyword("rounds what is stored in 16 bits at random, exact on average")]
     seed: Annotated[int, Keyword("starts stochastic_rounding: equal seeds give equal bits")]
+    statistics: Annotated[
+        str,
+        Keyword(
+            'of gradients, or KL-Shampoo (Lin et al. 2025): of gradients preconditioned along the other axes, "kl" by '
+            'their sum as in Meta\'s code, "kl_mean" by their mean',
+            enum="SHAMPOO_STATISTICS_",
+        ),
+    ]
+    ridge: Annotated[
+        str,
+        Keyword('"relative": matrix_epsilon times the largest eigenvalue; "absolute": itself', enum="RIDGE_"),
+    ]
 
 
 _ENUMS = enums_of(ShampooOptions)

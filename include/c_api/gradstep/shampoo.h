@@ -68,6 +68,21 @@ enum gradstep_one_sided {
   GRADSTEP_ONE_SIDED_OUTPUT = 2 /* the last */
 };
 
+/* What is contracted with itself over all other axes, and enters the statistic of an axis. */
+enum gradstep_shampoo_statistics {
+  GRADSTEP_SHAMPOO_STATISTICS_INVALID = -1,
+  GRADSTEP_SHAMPOO_STATISTICS_GRADIENTS = 0, /* g */
+  GRADSTEP_SHAMPOO_STATISTICS_KL = 1,        /* KL-Shampoo: g multiplied by the preconditioners of the other axes */
+  GRADSTEP_SHAMPOO_STATISTICS_KL_MEAN = 2    /* KL, divided by the number of elements of the other axes */
+};
+
+/* What is added to a statistic's diagonal before its root is taken. */
+enum gradstep_ridge {
+  GRADSTEP_RIDGE_INVALID = -1,
+  GRADSTEP_RIDGE_RELATIVE = 0, /* matrix_epsilon * max(largest eigenvalue, 1e-6) */
+  GRADSTEP_RIDGE_ABSOLUTE = 1  /* matrix_epsilon, as in Meta's Shampoo */
+};
+
 /*
  * Distributed Shampoo (Gupta, Koren and Singer 2018; Anil et al. 2020). f64 parameters have their state, statistics,
  * roots and bases in f64, and their arithmetic; root_precision and product_precision do not concern them. Others are
@@ -76,7 +91,8 @@ enum gradstep_one_sided {
  * Small neighbouring dimensions of a parameter are merged (best_effort_shape_interpretation), long ones are cut into
  * blocks of block_size. Each axis j of each block has a statistic S = w1 S + w2 G, G being g contracted with itself
  * over all other axes, w1 = beta2, w2 = 1 - beta2 (1 if beta2 = 1), and a preconditioner (S + ridge I)^(-1/p) with
- * ridge = matrix_epsilon * max(largest eigenvalue of S, 1e-6), p = 2 * merged dimensions or exponent_override. EIGH
+ * ridge = matrix_epsilon * max(largest eigenvalue of S, 1e-6) or, ABSOLUTE, matrix_epsilon, and p = 2 * merged
+ * dimensions or exponent_override. EIGH
  * takes eigenvalues of S + ridge I below ridge / 2, which rounding has made, for ridge / 2. P(g) is g multiplied by the
  * preconditioners along all axes. With u from graft_type, divided by max(1, |u| / sqrt(elements) /
  * clip_by_scaled_gradient_norm) in the RMSPROP forms where that is > 0:
@@ -98,6 +114,12 @@ enum gradstep_one_sided {
  * one_sided INPUT preconditions all axes but the last of the merged tensor, OUTPUT the last; p = 2 * the axes that are
  * preconditioned, and a dimension above skip_preconditioning_dim_size_gt takes only its own axis out. A tensor of one
  * axis has both sides in it.
+ *
+ * statistics KL: KL-Shampoo (Lin et al. 2025, arXiv 2509.03378) as in Meta's Shampoo: G is h contracted with itself, h
+ * being g multiplied by the preconditioners along all axes of its block but j, as they are when the statistics are
+ * made: those of the last roots, identities before the first. KL_MEAN divides G by the number of elements of the
+ * block's other axes; with exponent_override = 2 the G of a matrix is the paper's, g S^-1 g^T / columns. Under KL a
+ * block with one preconditioned axis has the statistics of GRADIENTS. UNSUPPORTED with eigenvalue_corrected.
  *
  * eigenvalue_corrected: SOAP (Vyas et al. 2024). Parameters of two dimensions and more run Adam (beta1, beta2,
  * diagonal_epsilon, bias correction, weight decay after the step) in the eigenbasis of their statistics, which one step
@@ -175,6 +197,8 @@ typedef struct gradstep_shampoo_options {
   int32_t state_dtype;                      /* enum gradstep_state_dtype: NATIVE or BF16, see above */
   int32_t stochastic_rounding;              /* bool, as in the other rules */
   int64_t seed;                             /* of stochastic_rounding */
+  int32_t statistics;                       /* enum gradstep_shampoo_statistics */
+  int32_t ridge;                            /* enum gradstep_ridge */
 } gradstep_shampoo_options;
 
 /* Writes the defaults into the struct_size bytes at o; learning_rate becomes NaN, which create refuses.
@@ -187,8 +211,9 @@ GRADSTEP_API gradstep_status gradstep_shampoo_options_init(gradstep_shampoo_opti
  * caller's to destroy.
  * Returns: INVALID_ARGUMENT (a NULL, a field outside its range or not finite, learning_rate not set, a bad schema;
  * quantize_momentum of a parameter without dimensions), UNSUPPORTED (state_dtype INT8; state_dtype
- * BF16, quantize_momentum or quantize_statistics for f64 parameters; root_lag, refresh STALE, quantize_momentum or
- * quantize_statistics with eigenvalue_corrected; the schema, see gradstep_parameter),
+ * BF16, quantize_momentum or quantize_statistics for f64 parameters; root_lag, refresh STALE, quantize_momentum,
+ * quantize_statistics, or statistics other than GRADIENTS, with eigenvalue_corrected; the schema, see
+ * gradstep_parameter),
  * BACKEND_UNAVAILABLE (the schema), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_create_shampoo(gradstep_context* context,

@@ -20,6 +20,7 @@ RootOptions options_of(const RootRecipe& recipe, const RootTools& tools) {
   options.precision = recipe.precision;
   options.exponent = recipe.exponent;
   options.matrix_epsilon = recipe.matrix_epsilon;
+  options.absolute_ridge = recipe.absolute_ridge;
   options.padded = recipe.padded;
   options.pad_value = recipe.pad_value;
   options.source_steps = recipe.source_steps;

@@ -78,9 +78,11 @@ class CpuPreconditioning final : public Preconditioning {
   }
 
   void precondition(const PreconditioningStep& step, bool with_statistics, Queue& /*queue*/) override {
+    const bool is_kl = phases_.plan.form.is_kl();
     phases_.for_each_own_block(step, [&](auto type, const BlockPlan& block, Workspace& workspace) {
-      const auto g = load_block<decltype(type)>(step, block, workspace);
+      auto g = load_block<decltype(type)>(step, block, workspace);
       if (with_statistics) update_statistics(step, block, g, workspace);
+      if (with_statistics && is_kl) g = load_block<decltype(type)>(step, block, workspace);
       precondition(block, g, workspace);
     });
   }
@@ -135,6 +137,12 @@ class CpuPreconditioning final : public Preconditioning {
   void update_statistics(const PreconditioningStep& step, const BlockPlan& block, const BlockNumbers<T>& g,
                          Workspace& workspace) const;
   template <class T>
+  BlockNumbers<T> contract(const BlockPlan& block, const FactorPlan& axis, const BlockNumbers<T>& from, T* to,
+                           bool ends_in_tensor, Workspace& workspace) const;
+  template <class T>
+  BlockNumbers<T> contract_others(const BlockPlan& block, const FactorPlan& axis, BlockNumbers<T> from,
+                                  Workspace& workspace) const;
+  template <class T>
   void precondition(const BlockPlan& block, BlockNumbers<T> from, Workspace& workspace) const;
   template <class T>
   void refresh_root(const RootJob& job, const RootTools& tools, RootRecord& record);
@@ -173,18 +181,53 @@ ScratchSizes CpuPreconditioning::sizes_of_scratch() const {
   return {block_size, std::max(block_size, coded), std::max(coded, moments), static_cast<std::int64_t>(packed)};
 }
 
+/// What is in the first scratch is lost under KL.
 template <class T>
 void CpuPreconditioning::update_statistics(const PreconditioningStep& step, const BlockPlan& block,
                                            const BlockNumbers<T>& g, Workspace& workspace) const {
   const rules::ShampooConstants& constants = phases_.constants(step, block.tensor);
+  const rules::ShampooForm& form = phases_.plan.form;
   for (const FactorPlan& axis : phases_.factors_of(block)) {
-    T* scratch = axis.statistic.is_coded() ? Workspace::resized(workspace.in<T>().second, axis.n * axis.n) : nullptr;
+    BlockNumbers<T> x = g;
+    if (form.is_kl()) x = contract_others(block, axis, load_block<T>(step, block, workspace), workspace);
+    AlignedVector<T>& room = form.is_kl() ? workspace.in<T>().third : workspace.in<T>().second;
+    T* scratch = axis.statistic.is_coded() ? Workspace::resized(room, axis.n * axis.n) : nullptr;
     T* statistic = read_matrix(phases_.loops, axis.statistic, scratch);
-    update_statistic(phases_.products<T>(workspace), g.first, g.layout(block, axis), static_cast<T>(constants.keep),
-                     static_cast<T>(constants.add), statistic);
+    const double add = constants.add * weight_of_product(form, block.size, axis.n);
+    update_statistic(phases_.products<T>(workspace), x.first, x.layout(block, axis), static_cast<T>(constants.keep),
+                     static_cast<T>(add), statistic);
     keep_finite(statistic, axis.n);
     write_matrix<T>(phases_.loops, statistic, axis.statistic);
   }
+}
+
+/// `from` with an axis contracted with its preconditioner.
+template <class T>
+BlockNumbers<T> CpuPreconditioning::contract(const BlockPlan& block, const FactorPlan& axis,
+                                             const BlockNumbers<T>& from, T* to, bool ends_in_tensor,
+                                             Workspace& workspace) const {
+  AlignedVector<T>& room = workspace.in<T>().third;
+  T* scratch = axis.preconditioner.is_coded() ? Workspace::resized(room, axis.n * axis.n) : nullptr;
+  const T* root = read_matrix(phases_.loops, axis.preconditioner, scratch);
+  const BlockNumbers<T> result{to, ends_in_tensor};
+  contract_axis(phases_.products<T>(workspace), from.first, from.layout(block, axis), root, /*by_columns=*/false, to,
+                result.layout(block, axis));
+  return result;
+}
+
+/// All axes but this one, back and forth between two scratches.
+template <class T>
+BlockNumbers<T> CpuPreconditioning::contract_others(const BlockPlan& block, const FactorPlan& axis,
+                                                    BlockNumbers<T> from, Workspace& workspace) const {
+  Scratches<T>& room = workspace.in<T>();
+  T* scratches[] = {Workspace::resized(room.second, block.size), Workspace::resized(room.first, block.size)};
+  std::size_t next = 0;
+  for (const FactorPlan& other : phases_.factors_of(block)) {
+    if (&other == &axis) continue;
+    from = contract(block, other, from, scratches[next], /*ends_in_tensor=*/false, workspace);
+    next = 1 - next;
+  }
+  return from;
 }
 
 /// Back and forth between two scratches; the first product reads where the gradient is, the last one writes where P(g)
@@ -199,16 +242,11 @@ void CpuPreconditioning::precondition(const BlockPlan& block, BlockNumbers<T> fr
   std::size_t next = 0;
   const std::span<const FactorPlan> axes = phases_.factors_of(block);
   for (const FactorPlan& axis : axes) {
-    T* scratch = axis.preconditioner.is_coded() ? Workspace::resized(room.third, axis.n * axis.n) : nullptr;
-    const T* root = read_matrix(phases_.loops, axis.preconditioner, scratch);
     const bool is_last = &axis == &axes.back();
     T* to = scratches[next];
     if (is_last && exchange != nullptr) to = exchange;
     if (is_last && ends_in_tensor) to = tensor + block.first;
-    const BlockNumbers<T> result{to, is_last && ends_in_tensor};
-    contract_axis(phases_.products<T>(workspace), from.first, from.layout(block, axis), root, /*by_columns=*/false, to,
-                  result.layout(block, axis));
-    from = result;
+    from = contract(block, axis, from, to, is_last && ends_in_tensor, workspace);
     next = 1 - next;
   }
   if (exchange == nullptr && !ends_in_tensor) write_block(from.first, block, tensor);

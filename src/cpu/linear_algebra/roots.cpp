@@ -18,9 +18,11 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kSmallestForLapack = 256;      // below it nothing is to be gained
 constexpr std::int64_t kSmallestWithoutVectors = 32;  // below it they cost less
+constexpr double kLargestExpected = 1e6;              // eigenvalue, where the ridge does not follow it
 
 double ridge_of(const RootResult& result, const RootOptions& options) {
-  return kernels::root_ridge(options.ridge_factor * options.matrix_epsilon, result.max_eigenvalue);
+  return kernels::root_ridge(options.ridge_factor * options.matrix_epsilon, options.absolute_ridge,
+                             result.max_eigenvalue);
 }
 
 template <class T>
@@ -118,7 +120,8 @@ void RootSolver<T>::reserve(RootAction action, std::int64_t n, const RootOptions
   if (has_foreign) lapack_scratch_.reserve(n);
   const std::int64_t own = has_foreign ? kSmallestForLapack : n;
   eigensolver_.reserve(own);
-  if (action == RootAction::root) tridiagonal_root_.reserve(own, options.matrix_epsilon);
+  if (action != RootAction::root) return;
+  tridiagonal_root_.reserve(own, options.matrix_epsilon / (options.absolute_ridge ? kLargestExpected : 1));
 }
 
 /// False if a number is not finite.

@@ -26,6 +26,7 @@ struct RootOptions {
   RootPrecision precision = RootPrecision::f64;
   std::int32_t exponent = 4;     ///< p >= 1
   double matrix_epsilon = 1e-6;  ///< the ridge is this times max(largest eigenvalue, 1e-6) times ridge_factor
+  bool absolute_ridge = false;   ///< the ridge is matrix_epsilon times ridge_factor
   double ridge_factor = 1;
   std::int64_t padded = 0;    ///< the matrix is taken as extended to this size by a diagonal; 0 = not extended
   double pad_value = 1;       ///< what stands on that diagonal

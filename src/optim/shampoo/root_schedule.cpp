@@ -17,6 +17,7 @@ RootRecipe RootSchedule::recipe_of(const Task& task, const rules::ShampooValues&
   recipe.precision = is_wide ? RootPrecision::f64 : options_.precision;
   recipe.exponent = options_.exponent_override > 0 ? options_.exponent_override : 2 * axes;
   recipe.matrix_epsilon = values.matrix_epsilon;
+  recipe.absolute_ridge = options_.absolute_ridge;
   recipe.padded = options_.pad_to_largest ? largest_extent_ : 0;
   recipe.pad_value = options_.matrix_coding == Coding::none ? 1 : 0;
   recipe.source_steps = options_.retries == 0;

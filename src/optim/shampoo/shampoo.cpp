@@ -54,6 +54,8 @@ std::string rule_text_of(const ShampooOptions& o, const char* arithmetic) {
       o.form.nesterov, o.form.moving_average, o.form.decoupled_decay, number(o.method), number(o.precision),
       number(o.products), o.pad_to_largest, o.retries, o.lag, number(o.sides), o.eigenvalue_corrected(),
       number(o.momentum_coding), number(o.matrix_coding), o.storage.master_weights, o.maximize);
+  if (o.form.is_kl()) text += fmt::format(" kl {}", number(o.form.statistics));
+  if (o.absolute_ridge) text += " absolute";
   if (o.storage.format == StateFormat::bf16) text += " bf16";
   if (o.storage.stochastic_rounding) text += fmt::format(" random {}", o.storage.seed);
   return text + key_of(o.average);

@@ -77,12 +77,16 @@ ShampooOptions::ShampooOptions(const gradstep_shampoo_options& o)
   check_at_least("options.average_start", o.average_start, 0);
   check_at_least("options.average_every", o.average_every, 0);
   check_choice("options.root_lag", o.root_lag, kLargestLag + 1, "0 to 1000");
+  check_choice("options.statistics", o.statistics, 3, "0 (gradients), 1 (kl) or 2 (kl_mean)");
+  check_choice("options.ridge", o.ridge, 2, "0 (relative) or 1 (absolute)");
   form.graft = static_cast<Graft>(o.graft_type);
   form.nesterov = o.nesterov != 0;
   form.moving_average = o.moving_average_for_momentum != 0;
   form.decoupled_decay = o.decoupled_weight_decay != 0;
   form.eigenvalue_corrected = o.eigenvalue_corrected != 0;
   form.start_step = o.start_preconditioning_step;
+  form.statistics = static_cast<rules::Statistics>(o.statistics);
+  absolute_ridge = o.ridge == GRADSTEP_RIDGE_ABSOLUTE;
   method = o.root_method == GRADSTEP_ROOT_METHOD_COUPLED_NEWTON ? RootMethod::coupled_newton : RootMethod::eigh;
   pad_to_largest = o.root_padding == GRADSTEP_ROOT_PADDING_LARGEST;
   precision = o.root_precision == GRADSTEP_ROOT_PRECISION_F32 ? RootPrecision::f32 : RootPrecision::f64;
@@ -103,6 +107,7 @@ ShampooOptions::ShampooOptions(const gradstep_shampoo_options& o)
   refuse(o.refresh == GRADSTEP_REFRESH_STALE, "refresh");
   refuse(momentum_coding != Coding::none, "quantize_momentum");
   refuse(matrix_coding != Coding::none, "quantize_statistics");
+  refuse(form.is_kl(), "statistics");
 }
 
 void read_values(std::span<const double> values, rules::ShampooValues& read) {

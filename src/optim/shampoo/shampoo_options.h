@@ -61,6 +61,7 @@ struct ShampooOptions {
   ProductPrecision products = ProductPrecision::f32;
   bool pad_to_largest = false;
   std::int32_t retries = 0;
+  bool absolute_ridge = false;
   std::int64_t lag = 0;  ///< roots of step c serve from step c + lag on
   Sides sides = Sides::all;
   StateStorage storage;  ///< native or bf16

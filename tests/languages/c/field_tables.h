@@ -103,6 +103,8 @@ static const field kShampoo[] = {
     {"state_dtype", offsetof(gradstep_shampoo_options, state_dtype), 'i', "native,bf16,int8"},
     {"stochastic_rounding", offsetof(gradstep_shampoo_options, stochastic_rounding), 'i', NULL},
     {"seed", offsetof(gradstep_shampoo_options, seed), 'l', NULL},
+    {"statistics", offsetof(gradstep_shampoo_options, statistics), 'i', "gradients,kl,kl_mean"},
+    {"ridge", offsetof(gradstep_shampoo_options, ridge), 'i', "relative,absolute"},
 };
 static const field kAccumulator[] = {
     {"mode", offsetof(gradstep_accumulator_options, mode), 'i', "mean_each,sum,mean,running_mean,weighted"},

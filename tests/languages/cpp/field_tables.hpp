@@ -111,6 +111,16 @@ inline const char* words_of<gradstep::OneSided>() {
 }
 
 template <>
+inline const char* words_of<gradstep::ShampooStatistics>() {
+  return "gradients,kl,kl_mean";
+}
+
+template <>
+inline const char* words_of<gradstep::Ridge>() {
+  return "relative,absolute";
+}
+
+template <>
 inline const char* words_of<gradstep::UpdaterSync>() {
   return "gradients,parameters_partial,parameters,deltas";
 }
@@ -231,7 +241,9 @@ inline const Setters<gradstep::ShampooOptions>& setters<gradstep::ShampooOptions
                                     {"average_equal", field(&O::average_equal)},
                                     {"state_dtype", field(&O::state_dtype)},
                                     {"stochastic_rounding", field(&O::stochastic_rounding)},
-                                    {"seed", field(&O::seed)}};
+                                    {"seed", field(&O::seed)},
+                                    {"statistics", field(&O::statistics)},
+                                    {"ridge", field(&O::ridge)}};
   return fields;
 }
 

@@ -44,10 +44,15 @@ NewtonState run(const NewtonForm& form, std::initializer_list<double> distances,
 }
 
 TEST(InverseRoot, ARidgeIsMadeFromNoLessThanTheSmallestEigenvalue) {
-  EXPECT_EQ(root_ridge(0.5, 8), 4);
-  EXPECT_EQ(root_ridge(0.5, 0), 0.5 * kSmallestEigenvalue);
-  EXPECT_EQ(root_ridge(0.5, -8), 0.5 * kSmallestEigenvalue);
-  EXPECT_TRUE(std::isnan(root_ridge(0.5, kNan)));
+  EXPECT_EQ(root_ridge(0.5, false, 8), 4);
+  EXPECT_EQ(root_ridge(0.5, false, 0), 0.5 * kSmallestEigenvalue);
+  EXPECT_EQ(root_ridge(0.5, false, -8), 0.5 * kSmallestEigenvalue);
+  EXPECT_TRUE(std::isnan(root_ridge(0.5, false, kNan)));
+}
+
+TEST(InverseRoot, AnAbsoluteRidgeIsMadeFromNoEigenvalue) {
+  for (const double largest : {8.0, 0.0, -8.0}) EXPECT_EQ(root_ridge(0.5, true, largest), 0.5);
+  EXPECT_TRUE(std::isnan(root_ridge(0.5, true, kNan)));
 }
 
 TEST(InverseRoot, DampedEigenvaluesBelowHalfTheRidgeCountAsThat) {

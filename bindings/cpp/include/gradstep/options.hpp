@@ -236,6 +236,17 @@ enum class OneSided : std::int32_t {
   kOutput = GRADSTEP_ONE_SIDED_OUTPUT,
 };
 
+enum class ShampooStatistics : std::int32_t {
+  kGradients = GRADSTEP_SHAMPOO_STATISTICS_GRADIENTS,
+  kKl = GRADSTEP_SHAMPOO_STATISTICS_KL,
+  kKlMean = GRADSTEP_SHAMPOO_STATISTICS_KL_MEAN,
+};
+
+enum class Ridge : std::int32_t {
+  kRelative = GRADSTEP_RIDGE_RELATIVE,
+  kAbsolute = GRADSTEP_RIDGE_ABSOLUTE,
+};
+
 enum class ShardedGradients : std::int32_t {
   kLocal = GRADSTEP_SHARDED_GRADIENTS_LOCAL,
   kReduced = GRADSTEP_SHARDED_GRADIENTS_REDUCED,
@@ -562,6 +573,8 @@ struct ShampooOptions {
   StateDtype state_dtype = static_cast<StateDtype>(library().state_dtype);
   bool stochastic_rounding = library().stochastic_rounding != 0;
   std::int64_t seed = library().seed;
+  ShampooStatistics statistics = static_cast<ShampooStatistics>(library().statistics);
+  Ridge ridge = static_cast<Ridge>(library().ridge);
 
   static const gradstep_shampoo_options& library() {
     return detail::defaults<gradstep_shampoo_options, gradstep_shampoo_options_init>();
@@ -611,6 +624,8 @@ struct ShampooOptions {
     made.state_dtype = static_cast<std::int32_t>(state_dtype);
     made.stochastic_rounding = stochastic_rounding ? 1 : 0;
     made.seed = seed;
+    made.statistics = static_cast<std::int32_t>(statistics);
+    made.ridge = static_cast<std::int32_t>(ridge);
     return made;
   }
 };

@@ -49,6 +49,8 @@ const gradstep_product_precision = (f32 = Int32(0), tf32 = Int32(1),)
 const gradstep_root_padding = (none = Int32(0), largest = Int32(1),)
 const gradstep_refresh = (fresh = Int32(0), stale = Int32(1),)
 const gradstep_one_sided = (none = Int32(0), input = Int32(1), output = Int32(2),)
+const gradstep_shampoo_statistics = (gradients = Int32(0), kl = Int32(1), kl_mean = Int32(2),)
+const gradstep_ridge = (relative = Int32(0), absolute = Int32(1),)
 const gradstep_sharded_gradients = (var"local" = Int32(0), reduced = Int32(1),)
 const gradstep_sharded_preconditioners = (replicated = Int32(0), owned = Int32(1),)
 const gradstep_device_type = (cpu = Int32(1), cuda = Int32(2), cuda_host = Int32(3),)
@@ -468,6 +470,8 @@ struct gradstep_shampoo_options
     state_dtype::Int32
     stochastic_rounding::Int32
     seed::Int64
+    statistics::Int32
+    ridge::Int32
 end
 
 struct gradstep_sharding_options
@@ -601,6 +605,8 @@ const FIELD_WORDS = Dict{Tuple{DataType, Symbol}, Any}(
     (gradstep_shampoo_options, :average_equal) => Bool,
     (gradstep_shampoo_options, :state_dtype) => gradstep_state_dtype,
     (gradstep_shampoo_options, :stochastic_rounding) => Bool,
+    (gradstep_shampoo_options, :statistics) => gradstep_shampoo_statistics,
+    (gradstep_shampoo_options, :ridge) => gradstep_ridge,
     (gradstep_sharding_options, :gradients) => gradstep_sharded_gradients,
     (gradstep_sharding_options, :average) => gradstep_average,
     (gradstep_sharding_options, :preconditioners) => gradstep_sharded_preconditioners,

@@ -2078,6 +2078,15 @@ pub const GRADSTEP_ONE_SIDED_NONE: gradstep_one_sided = 0;
 pub const GRADSTEP_ONE_SIDED_INPUT: gradstep_one_sided = 1;
 pub const GRADSTEP_ONE_SIDED_OUTPUT: gradstep_one_sided = 2;
 pub type gradstep_one_sided = ::core::ffi::c_int;
+pub const GRADSTEP_SHAMPOO_STATISTICS_INVALID: gradstep_shampoo_statistics = -1;
+pub const GRADSTEP_SHAMPOO_STATISTICS_GRADIENTS: gradstep_shampoo_statistics = 0;
+pub const GRADSTEP_SHAMPOO_STATISTICS_KL: gradstep_shampoo_statistics = 1;
+pub const GRADSTEP_SHAMPOO_STATISTICS_KL_MEAN: gradstep_shampoo_statistics = 2;
+pub type gradstep_shampoo_statistics = ::core::ffi::c_int;
+pub const GRADSTEP_RIDGE_INVALID: gradstep_ridge = -1;
+pub const GRADSTEP_RIDGE_RELATIVE: gradstep_ridge = 0;
+pub const GRADSTEP_RIDGE_ABSOLUTE: gradstep_ridge = 1;
+pub type gradstep_ridge = ::core::ffi::c_int;
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
 pub struct gradstep_shampoo_options {
@@ -2125,12 +2134,14 @@ pub struct gradstep_shampoo_options {
     pub state_dtype: i32,
     pub stochastic_rounding: i32,
     pub seed: i64,
+    pub statistics: i32,
+    pub ridge: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of gradstep_shampoo_options",
-    ][::core::mem::size_of::<gradstep_shampoo_options>() - 256usize];
+    ][::core::mem::size_of::<gradstep_shampoo_options>() - 264usize];
     [
         "Alignment of gradstep_shampoo_options",
     ][::core::mem::align_of::<gradstep_shampoo_options>() - 8usize];
@@ -2276,6 +2287,12 @@ const _: () = {
     [
         "Offset of field: gradstep_shampoo_options::seed",
     ][::core::mem::offset_of!(gradstep_shampoo_options, seed) - 248usize];
+    [
+        "Offset of field: gradstep_shampoo_options::statistics",
+    ][::core::mem::offset_of!(gradstep_shampoo_options, statistics) - 256usize];
+    [
+        "Offset of field: gradstep_shampoo_options::ridge",
+    ][::core::mem::offset_of!(gradstep_shampoo_options, ridge) - 260usize];
 };
 pub const GRADSTEP_SHARDED_GRADIENTS_INVALID: gradstep_sharded_gradients = -1;
 pub const GRADSTEP_SHARDED_GRADIENTS_LOCAL: gradstep_sharded_gradients = 0;

@@ -399,6 +399,26 @@ c_enum! {
     }
 }
 c_enum! {
+    /// What is contracted with itself over all other axes, and enters the statistic of an axis.
+    ShampooStatistics {
+        /// g.
+        Gradients = GRADSTEP_SHAMPOO_STATISTICS_GRADIENTS,
+        /// KL-Shampoo: g multiplied by the preconditioners of the other axes.
+        Kl = GRADSTEP_SHAMPOO_STATISTICS_KL,
+        /// KL, divided by the number of elements of the other axes.
+        KlMean = GRADSTEP_SHAMPOO_STATISTICS_KL_MEAN,
+    }
+}
+c_enum! {
+    /// What is added to a statistic's diagonal before its root is taken.
+    Ridge {
+        /// matrix_epsilon * max(largest eigenvalue, 1e-6).
+        Relative = GRADSTEP_RIDGE_RELATIVE,
+        /// matrix_epsilon, as in Meta's Shampoo.
+        Absolute = GRADSTEP_RIDGE_ABSOLUTE,
+    }
+}
+c_enum! {
     /// What the gradients of a sharded step are.
     ShardedGradients {
         /// Each rank's own: the step reduce-scatters them.
@@ -722,6 +742,10 @@ options! {
         stochastic_rounding: bool,
         /// Of stochastic_rounding.
         seed: i64,
+        /// See [`ShampooStatistics`].
+        statistics: ShampooStatistics,
+        /// See [`Ridge`].
+        ridge: Ridge,
     }
 }
 options! {

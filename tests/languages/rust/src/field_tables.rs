@@ -121,6 +121,15 @@ words! {
         input: Input,
         output: Output,
     }
+    ShampooStatistics {
+        gradients: Gradients,
+        kl: Kl,
+        kl_mean: KlMean,
+    }
+    Ridge {
+        relative: Relative,
+        absolute: Absolute,
+    }
     UpdaterSync {
         gradients: Gradients,
         parameters_partial: ParametersPartial,
@@ -228,6 +237,8 @@ fields! {
         state_dtype,
         stochastic_rounding,
         seed,
+        statistics,
+        ridge,
     }
     AccumulatorOptions {
         mode,

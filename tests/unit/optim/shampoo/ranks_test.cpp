@@ -50,6 +50,20 @@ TEST(ShampooRanks, EqualsOneRankBitForBit) {
   }
 }
 
+TEST(ShampooRanks, EqualsItWithStatisticsOfKl) {
+  for (const std::int32_t what : {kReplicated, kOwned}) {
+    auto o = shampoo_options();
+    o.statistics = GRADSTEP_SHAMPOO_STATISTICS_KL;
+    expect_equal_bits(o, what);
+    o.statistics = GRADSTEP_SHAMPOO_STATISTICS_KL_MEAN;
+    o.ridge = GRADSTEP_RIDGE_ABSOLUTE;
+    o.exponent_override = 2;
+    o.preconditioning_compute_steps = 2;
+    o.root_lag = 3;
+    expect_equal_bits(o, what, 8);
+  }
+}
+
 TEST(ShampooRanks, EqualsItWithLaggingRoots) {
   for (const std::int32_t what : {kReplicated, kOwned}) {
     for (const std::int32_t lag : {1, 3}) {
@@ -241,6 +255,12 @@ TEST(ShampooRanks, RanksWithOtherOptionsAreRefused) {
     o.master_weights = comm.rank();
     auto other = make_shampoo(o);
     expect_error(GRADSTEP_ERR_MISMATCH, "options", [&] { other->attach(&comm, dealing_out(kReplicated)); });
+    for (const auto option : {&gradstep_shampoo_options::statistics, &gradstep_shampoo_options::ridge}) {
+      o = shampoo_options();
+      o.*option = comm.rank();
+      auto unlike = make_shampoo(o);
+      expect_error(GRADSTEP_ERR_MISMATCH, "options", [&] { unlike->attach(&comm, dealing_out(kReplicated)); });
+    }
     o = shampoo_options();
     o.product_precision = comm.rank();
     auto rounding = make_shampoo(o);

@@ -132,12 +132,14 @@ TEST(Shampoo, StateBytesAreThoseOfTheStoredState) {
 }
 
 TEST(Shampoo, AfterThreeStepsNothingIsAllocatedAndNothingGrows) {
-  gradstep_shampoo_options modes[5];
+  gradstep_shampoo_options modes[7];
   std::fill(std::begin(modes), std::end(modes), shampoo_options());
   modes[1].root_lag = 2;
   modes[2].quantize_momentum = modes[2].quantize_statistics = 1;
   modes[3].eigenvalue_corrected = 1;
   modes[4].root_method = GRADSTEP_ROOT_METHOD_COUPLED_NEWTON;
+  modes[5].statistics = modes[5].ridge = 1;
+  modes[6].statistics = modes[6].quantize_statistics = 1;
   for (const gradstep_shampoo_options& o : modes) {
     int allocations = 0;
     Shampoo optimizer(make_counting_context(&allocations, 1), o, make_schema(kShapes));
@@ -405,10 +407,14 @@ TEST(Shampoo, IllegalOptionsAreRefused) {
   refuses(kBad, "root_lag", [](auto& o) { o.root_lag = -1; });
   refuses(kBad, "refresh", [](auto& o) { o.refresh = 2; });
   refuses(kBad, "one_sided", [](auto& o) { o.one_sided = 3; });
+  refuses(kBad, "statistics: is 3, expected 0 (gradients), 1 (kl) or 2 (kl_mean)", [](auto& o) { o.statistics = 3; });
+  refuses(kBad, "ridge: is -1, expected 0 (relative) or 1 (absolute)", [](auto& o) { o.ridge = -1; });
   refuses(kBad, "root_lag", [](auto& o) { o.root_lag = 1001; });
   refuses(kMissing, "root_lag", [](auto& o) { o.eigenvalue_corrected = o.root_lag = 1; });
   refuses(kMissing, "quantize_momentum", [](auto& o) { o.eigenvalue_corrected = o.quantize_momentum = 1; });
   refuses(kMissing, "quantize_statistics", [](auto& o) { o.eigenvalue_corrected = o.quantize_statistics = 1; });
+  refuses(kMissing, "options.statistics: does not go with options.eigenvalue_corrected",
+          [](auto& o) { o.eigenvalue_corrected = o.statistics = 1; });
 }
 
 TEST(Shampoo, RefusedRootsAreInTheLog) {

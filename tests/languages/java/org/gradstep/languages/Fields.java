@@ -22,6 +22,8 @@ public final class Fields {
       Map.entry("root_method", "ROOT_METHOD_"),
       Map.entry("root_padding", "ROOT_PADDING_"),
       Map.entry("refresh", "REFRESH_"),
+      Map.entry("statistics", "SHAMPOO_STATISTICS_"),
+      Map.entry("ridge", "RIDGE_"),
       Map.entry("AccumulatorOptions.mode", "ACCUMULATE_"),
       Map.entry("trigger", "TRIGGER_"),
       Map.entry("nonfinite", "NONFINITE_"),
