@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "comm/engines/met_engines.h"
+#include "comm/rendezvous/rendezvous.h"
 #include "reduce/reducer.h"
 #include "unit/comm/worlds.h"
 #include "unit/host_calls.h"
@@ -164,6 +166,31 @@ TEST_P(HostSumsOnEngines, ARankThatAbortsEndsTheCallsOfAllDeadline) {
     EXPECT_NE(outcomes[r].status, GRADSTEP_OK) << r;
     EXPECT_LT(outcomes[r].milliseconds, 15000) << outcomes[r].text;
   }
+}
+
+TEST(HostSums, InsideAHostBytesMayTravelByAnotherEngine) {
+  const Hosts hosts = {1, 2, 1, 2};
+  const TemporaryDirectory directory;
+  run(make_world("host_pairs", 4), [&](Communicator& comm) {
+    const auto context = make_context();
+    gradstep_comm_options options{};
+    options.struct_size = sizeof options;
+    options.store_path = directory.path().c_str();
+    options.engine = "shm";
+    options.timeout_ms = 30000;
+    const auto connect = [&](std::span<const std::int32_t> members) {
+      EXPECT_EQ(members.size(), 2);
+      options.rank = comm.rank() == members[0] ? 0 : 1;
+      options.world_size = 2;
+      const auto store = open_store(options, kMaxShmRanks, comm.deadline());
+      return connect_shm(*store, *context, options, "hosts/" + std::to_string(members[0]) + "/", comm.deadline());
+    };
+    comm.group_by_hosts(hosts, comm.deadline(), connect);
+    constexpr std::int64_t kSize = 70000;
+    auto values = values_of(comm.rank(), kSize);
+    comm.all_reduce(compact_array(values.data(), kSize, DType::f32), GRADSTEP_REDUCE_SUM, 1, comm.deadline());
+    EXPECT_EQ(values, expected_sum(hosts, kSize, 1));
+  });
 }
 
 TEST(HostSums, AnEngineThatOnlyGathersIsRefusedWithNothingBroken) {
