@@ -191,7 +191,8 @@ enum gradstep_reduce_op {
 enum gradstep_reduction_order {
   GRADSTEP_REDUCTION_INVALID = -1,
   GRADSTEP_REDUCTION_RANK = 0,
-  GRADSTEP_REDUCTION_ENGINE = 1
+  GRADSTEP_REDUCTION_ENGINE = 1,
+  GRADSTEP_REDUCTION_HOSTS = 2
 };
 enum gradstep_average {
   GRADSTEP_AVERAGE_INVALID = -1,

@@ -35,10 +35,6 @@ std::int64_t said_count(const Call& call) {
   }
 }
 
-bool is_reduction(CallKind kind) {
-  return kind == CallKind::all_reduce || kind == CallKind::reduce_scatter || kind == CallKind::reduce_scatter_v;
-}
-
 }  // namespace
 
 std::uint64_t code_of(const Call& call) {

@@ -133,6 +133,10 @@ struct Call {
   }
 };
 
+inline bool is_reduction(CallKind kind) {
+  return kind == CallKind::all_reduce || kind == CallKind::reduce_scatter || kind == CallKind::reduce_scatter_v;
+}
+
 inline std::int64_t total_of(std::span<const std::int64_t> counts) {
   return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
 }

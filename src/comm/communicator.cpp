@@ -10,9 +10,11 @@
 #include <chrono>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 #include "comm/engines/device_engine.h"
 #include "comm/engines/split_engine.h"
+#include "comm/host_sums.h"
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/shape.h"
@@ -39,7 +41,10 @@ std::uint64_t host_hash() {
   return hash_bytes(name.data(), std::strlen(name.data()));
 }
 
-const char* order_name(std::int32_t order) { return order == GRADSTEP_REDUCTION_RANK ? "RANK" : "ENGINE"; }
+const char* order_name(std::int32_t order) {
+  constexpr const char* kNames[] = {"RANK", "ENGINE", "HOSTS"};
+  return kNames[static_cast<std::size_t>(order)];
+}
 
 void check_handshake(const Engine& engine, const CommSettings& settings, std::int32_t place, const Handshake& peer) {
   if (peer.rank != place) {
@@ -87,9 +92,10 @@ std::int64_t gradstep_comm_statistics::* counter_of(CallKind kind) {
 
 CommSettings comm_settings(const gradstep_comm_options& options) {
   if (options.timeout_ms <= 0) fail_argument("options.timeout_ms: is {}, expected more than 0", options.timeout_ms);
-  if (options.reduction_order != GRADSTEP_REDUCTION_RANK && options.reduction_order != GRADSTEP_REDUCTION_ENGINE) {
-    fail_argument("options.reduction_order: is {}, expected {} (RANK) or {} (ENGINE)", options.reduction_order,
-                  static_cast<int>(GRADSTEP_REDUCTION_RANK), static_cast<int>(GRADSTEP_REDUCTION_ENGINE));
+  if (options.reduction_order < GRADSTEP_REDUCTION_RANK || options.reduction_order > GRADSTEP_REDUCTION_HOSTS) {
+    fail_argument("options.reduction_order: is {}, expected {} (RANK), {} (ENGINE) or {} (HOSTS)",
+                  options.reduction_order, static_cast<int>(GRADSTEP_REDUCTION_RANK),
+                  static_cast<int>(GRADSTEP_REDUCTION_ENGINE), static_cast<int>(GRADSTEP_REDUCTION_HOSTS));
   }
   return {std::min(options.timeout_ms, kLongestTimeoutMs), options.reduction_order};
 }
@@ -104,8 +110,11 @@ Communicator::Communicator(std::shared_ptr<Context> context, std::shared_ptr<Eng
   stats_.struct_size = sizeof stats_;
 }
 
+Communicator::~Communicator() = default;
+
 std::shared_ptr<Communicator> Communicator::handshake(std::shared_ptr<Context> context, std::shared_ptr<Engine> engine,
-                                                      const CommSettings& settings, const Deadline& deadline) {
+                                                      const CommSettings& settings, const Deadline& deadline,
+                                                      const ConnectInside& connect_inside) {
   const Handshake own{host_hash(), engine->rank(), engine->world_size(), settings.reduction_order, 0};
   const auto ranks = static_cast<std::size_t>(engine->world_size());
   auto communicator =
@@ -115,6 +124,9 @@ std::shared_ptr<Communicator> Communicator::handshake(std::shared_ptr<Context> c
   for (std::size_t r = 0; r < ranks; ++r) {
     check_handshake(*engine, settings, static_cast<std::int32_t>(r), peers[r]);
     communicator->hosts_[r] = peers[r].host;
+  }
+  if (settings.reduction_order == GRADSTEP_REDUCTION_HOSTS) {
+    communicator->group_by_hosts(communicator->hosts_, deadline, connect_inside);
   }
   communicator->stats_.all_gathers = 0;
   communicator->log_connected();
@@ -131,16 +143,17 @@ std::int32_t Communicator::local_rank() const {
   return static_cast<std::int32_t>(std::count(hosts_.begin(), own, *own));
 }
 
-void Communicator::perform(Engine& engine, const Call& call, const Deadline& deadline, FunctionRef<void()> body) {
+void Communicator::perform(Engine* engine, const Call& call, const Deadline& deadline, FunctionRef<void()> body) {
   connection_.throw_if_broken();
   const auto begin = Deadline::Clock::now();
   try {
     if (world_size() == 1) {
       body();
     } else {
-      const Engine::Use use(engine, deadline);
+      std::optional<Engine::Use> use;
+      if (engine != nullptr) use.emplace(*engine, deadline);
       connection_.check_engines();
-      engine.said().call = code_of(call);
+      if (engine != nullptr) engine->said().call = code_of(call);
       body();
     }
   } catch (...) {
@@ -164,7 +177,52 @@ void Communicator::run(const Call& call, const Deadline& deadline) {
   if (call.kind == CallKind::exchange && !can_exchange()) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "exchange: the {} engine only gathers", connection_.engine().name());
   }
-  perform(connection_.engine(), call, deadline, [&] { channel_.run(call, deadline); });
+  const bool by_hosts = host_sums_ != nullptr && is_reduction(call.kind) && call.data.size > 0;
+  if (!by_hosts) return perform(&connection_.engine(), call, deadline, [&] { channel_.run(call, deadline); });
+  perform(nullptr, call, deadline, [&] {
+    try {
+      host_sums_->run(call, rank(), deadline);
+    } catch (...) {
+      host_sums_->abort();  // ranks of other groups wait for this one
+      throw;
+    }
+  });
+}
+
+void Communicator::group_by_hosts(std::vector<std::uint64_t> hosts, const Deadline& deadline,
+                                  const ConnectInside& connect_inside) {
+  hosts_ = std::move(hosts);
+  // Hosts in the order of their first ranks.
+  std::vector<std::uint64_t> names;
+  std::vector<std::vector<std::int32_t>> members;
+  for (std::int32_t r = 0; r < world_size(); ++r) {
+    const std::uint64_t name = hosts_[static_cast<std::size_t>(r)];
+    const auto host = static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+    if (host == names.size()) {
+      names.push_back(name);
+      members.emplace_back();
+    }
+    members[host].push_back(r);
+  }
+  if (names.size() == 1 || names.size() == hosts_.size()) return;
+  require_point_to_point("reduction_order hosts");
+  const auto& own = hosts_[static_cast<std::size_t>(rank())];
+  const auto host = static_cast<std::size_t>(std::ranges::find(names, own) - names.begin());
+  const std::int32_t place = local_rank();
+  std::size_t owners = hosts_.size();
+  for (const auto& ranks : members) owners = std::min(owners, ranks.size());
+  CommSettings ranked = settings_;
+  ranked.reduction_order = GRADSTEP_REDUCTION_RANK;
+  std::shared_ptr<Communicator> inside;
+  if (connect_inside) {
+    const std::vector<std::uint64_t> one_host(members[host].size(), own);
+    inside = std::make_shared<Communicator>(connection_.context(), connect_inside(members[host]), ranked, one_host);
+  } else {
+    inside = split_with(static_cast<std::int32_t>(host), rank(), ranked, deadline);
+  }
+  const bool is_owner = static_cast<std::size_t>(place) < owners;
+  auto between = split_with(is_owner ? place : -1, rank(), ranked, deadline);
+  host_sums_ = std::make_unique<HostSums>(std::move(inside), std::move(between), static_cast<std::int32_t>(owners));
 }
 
 bool Communicator::overlaps() const {
@@ -175,7 +233,7 @@ bool Communicator::overlaps() const {
 bool Communicator::carries_notes() const {
   // Among so many ranks all of them hear from all in an all-reduce, however its data are cut into pieces.
   constexpr std::int32_t kMostRanks = 16;
-  return connection_.engine().carries_calls() && own_channel_ && world_size() <= kMostRanks;
+  return connection_.engine().carries_calls() && own_channel_ && host_sums_ == nullptr && world_size() <= kMostRanks;
 }
 
 void Communicator::set_note(std::uint64_t note) {
@@ -195,7 +253,7 @@ bool Communicator::vote(bool yes, const Deadline& deadline) {
   std::vector<char> votes;
   Call call = Call::all_gather(&own, nullptr, 1);
   // Room is made within the call: a rank that finds none breaks the channel, and nobody waits for its vote.
-  perform(connection_.engine(), call, deadline, [&] {
+  perform(&connection_.engine(), call, deadline, [&] {
     votes.resize(static_cast<std::size_t>(world_size()));
     call.receive = votes.data();
     channel_.run(call, deadline);
@@ -205,11 +263,12 @@ bool Communicator::vote(bool yes, const Deadline& deadline) {
 
 std::shared_ptr<Communicator> Communicator::duplicate_host(const Deadline& deadline) {
   std::shared_ptr<Engine> engine;
-  perform(connection_.engine(), {CallKind::channel}, deadline,
+  perform(&connection_.engine(), {CallKind::channel}, deadline,
           [&] { wait_.run([&] { engine = Engine::dup(connection_.shared_engine(), deadline); }); });
   const bool own = engine != connection_.shared_engine();
   auto copy = std::make_shared<Communicator>(connection_.context(), std::move(engine), settings_, hosts_);
   copy->own_channel_ = own;
+  if (host_sums_ != nullptr) copy->host_sums_ = host_sums_->dup(deadline);
   return copy;
 }
 
@@ -220,6 +279,15 @@ std::shared_ptr<Communicator> Communicator::dup(const Deadline& deadline) {
 }
 
 std::shared_ptr<Communicator> Communicator::split(std::int32_t color, std::int32_t key, const Deadline& deadline) {
+  auto part = split_with(color, key, settings_, deadline);
+  if (part != nullptr && settings_.reduction_order == GRADSTEP_REDUCTION_HOSTS) {
+    part->group_by_hosts(part->hosts_, deadline);
+  }
+  return part;
+}
+
+std::shared_ptr<Communicator> Communicator::split_with(std::int32_t color, std::int32_t key,
+                                                       const CommSettings& settings, const Deadline& deadline) {
   require_point_to_point("split");
   struct Choice {
     std::int32_t color;
@@ -230,7 +298,7 @@ std::shared_ptr<Communicator> Communicator::split(std::int32_t color, std::int32
   std::vector<std::int32_t> members;
   std::shared_ptr<Engine> group;
   const Engine& engine = connection_.engine();
-  perform(connection_.engine(), {CallKind::channel}, deadline, [&] {
+  perform(&connection_.engine(), {CallKind::channel}, deadline, [&] {
     channel_.run(Call::all_gather(&own, choices.data(), sizeof own), deadline);
     for (std::int32_t r = 0; r < world_size() && color >= 0; ++r) {
       if (choices[static_cast<std::size_t>(r)].color == color) members.push_back(r);
@@ -250,7 +318,7 @@ std::shared_ptr<Communicator> Communicator::split(std::int32_t color, std::int32
   if (group == nullptr) return nullptr;
   std::vector<std::uint64_t> hosts;
   for (const std::int32_t member : members) hosts.push_back(hosts_[static_cast<std::size_t>(member)]);
-  auto part = std::make_shared<Communicator>(connection_.context(), std::move(group), settings_, std::move(hosts));
+  auto part = std::make_shared<Communicator>(connection_.context(), std::move(group), settings, std::move(hosts));
   part->own_channel_ = engine.can_split();
   if (connection_.has_own_device_engine()) part->attach_device(device_, nullptr, deadline);
   return part;
@@ -264,6 +332,10 @@ std::unique_ptr<Channel> Communicator::device_channel(const Site& site, gradstep
 }
 
 void Communicator::attach_device(gradstep_device device, void* native, const Deadline& deadline) {
+  if (settings_.reduction_order == GRADSTEP_REDUCTION_HOSTS) {
+    fail(GRADSTEP_ERR_UNSUPPORTED,
+         "reduction_order: is HOSTS; an engine of device memory sums in order RANK or ENGINE");
+  }
   connection_.set_device_engine(connect_device_engine(*this, device, native, deadline));
   device_ = device;
 }
@@ -298,6 +370,7 @@ void Communicator::abort() noexcept {
     if (const auto alive = channel.lock()) alive->connection_.keep_first_error(GRADSTEP_ERR_ABORTED, kText);
   }
   connection_.break_with(GRADSTEP_ERR_ABORTED, kText);
+  if (host_sums_ != nullptr) host_sums_->abort();
   for (const auto& channel : *present) {
     if (const auto alive = channel.lock()) alive->abort();
   }
@@ -306,7 +379,7 @@ void Communicator::abort() noexcept {
 gradstep_comm_statistics Communicator::stats() const {
   const std::lock_guard lock(stats_mutex_);
   gradstep_comm_statistics stats = stats_;
-  stats.bytes_sent = *sent_;
+  stats.bytes_sent = *sent_ + (host_sums_ != nullptr ? host_sums_->bytes_sent() : 0);
   return stats;
 }
 

@@ -25,6 +25,8 @@
 
 namespace gradstep {
 
+class HostSums;
+
 /// Shared by the public handle and by reducers. One call at a time; abort(), status() and stats() from any thread.
 /// Every call throws the first error for good once the communicator is broken.
 class Communicator : public NamedCalls<Communicator> {
@@ -34,9 +36,19 @@ class Communicator : public NamedCalls<Communicator> {
   /// `hosts` has, for each rank, a number that is equal for ranks of one host.
   Communicator(std::shared_ptr<Context> context, std::shared_ptr<Engine> engine, const CommSettings& settings,
                std::vector<std::uint64_t> hosts);
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  /// Connects ranks of one host, which are ranks `members` here; NULL = as the engine does.
+  using ConnectInside = std::function<std::shared_ptr<Engine>(std::span<const std::int32_t> members)>;
   /// Collective: the ranks tell each other their hosts, and compare what must be equal (else MISMATCH).
   static std::shared_ptr<Communicator> handshake(std::shared_ptr<Context> context, std::shared_ptr<Engine> engine,
-                                                 const CommSettings& settings, const Deadline& deadline);
+                                                 const CommSettings& settings, const Deadline& deadline,
+                                                 const ConnectInside& connect_inside = nullptr);
+  /// Collective: reductions are in the order of hosts from here on; rank r is on host hosts[r]. Where all ranks share a
+  /// host, or none do, that is the order of ranks.
+  void group_by_hosts(std::vector<std::uint64_t> hosts, const Deadline& deadline,
+                      const ConnectInside& connect_inside = nullptr);
   void log_connected() const;
 
   std::int32_t rank() const { return connection_.rank(); }
@@ -58,9 +70,9 @@ class Communicator : public NamedCalls<Communicator> {
   void run(const Call& call, const Deadline& deadline);
   /// Returns whether all ranks say yes. Collective.
   bool vote(bool yes, const Deadline& deadline);
-  /// Runs `body` as `call` of the engine: refuses if broken, takes the engine, counts and times. Any failure of `body`
-  /// breaks the communicator.
-  void perform(Engine& engine, const Call& call, const Deadline& deadline, FunctionRef<void()> body);
+  /// Runs `body` as `call` of `engine`: refuses if broken, takes the engine (NULL = none: `body` makes calls of other
+  /// communicators), counts and times. Any failure of `body` breaks the communicator.
+  void perform(Engine* engine, const Call& call, const Deadline& deadline, FunctionRef<void()> body);
 
   std::shared_ptr<Communicator> split(std::int32_t color, std::int32_t key, const Deadline& deadline);
   std::shared_ptr<Communicator> dup(const Deadline& deadline);
@@ -106,6 +118,8 @@ class Communicator : public NamedCalls<Communicator> {
   /// With an engine of its own for the host's memory alone.
   std::shared_ptr<Communicator> duplicate_host(const Deadline& deadline);
   void require_point_to_point(const char* call) const;
+  std::shared_ptr<Communicator> split_with(std::int32_t color, std::int32_t key, const CommSettings& settings,
+                                           const Deadline& deadline);
 
   Connection connection_;
   Site site_;  // the host
@@ -114,8 +128,9 @@ class Communicator : public NamedCalls<Communicator> {
   std::vector<std::uint64_t> hosts_;
   std::shared_ptr<SentBytes> sent_ = std::make_shared<SentBytes>(0);
   PeerWait wait_{connection_};
-  Channel channel_;           // of the host's memory
-  bool own_channel_ = false;  // no other communicator calls the engine
+  Channel channel_;                      // of the host's memory
+  std::unique_ptr<HostSums> host_sums_;  // NULL = reductions are the channel's
+  bool own_channel_ = false;             // no other communicator calls the engine
 
   mutable std::mutex stats_mutex_;
   gradstep_comm_statistics stats_{};

@@ -104,7 +104,7 @@ void DataPlane::run(const Call& call, const Deadline& deadline) {
 void DataPlane::run_queued(const Call& call, const Deadline& deadline) {
   site_.queue().check_not_capturing("ranks exchange something");
   // The one before is looked after meanwhile: where it never ends, a full stream may block this one.
-  comm_.perform(device_->engine(), call, deadline, [&] {
+  comm_.perform(&device_->engine(), call, deadline, [&] {
     device_->run(call, deadline);
     watch_->expect(site_.queue().record(), deadline);
   });
@@ -154,7 +154,7 @@ void DataPlane::settle(const Deadline& deadline) {
   if (!is_queued()) return;
   site_.queue().check_not_capturing("the host waits for an exchange");
   watch_->forget();
-  comm_.perform(device_->engine(), Call{}, deadline, [&] { wait_for_queue(deadline); });
+  comm_.perform(&device_->engine(), Call{}, deadline, [&] { wait_for_queue(deadline); });
 }
 
 void DataPlane::wait_for_queue(const Deadline& deadline) {

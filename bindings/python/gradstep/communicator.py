@@ -90,7 +90,8 @@ class Communicator:
     network_interface: its name or address; None = the one of the host's name, else loopback. Where that is loopback,
         and the store of a unique_id() is reached from another address of this machine, that address.
     generation: >= 0; a new number for each communicator that is made through the same store.
-    reduction_order: "rank" sums in the order of ranks: the same bits on every engine; "engine" as the engine likes.
+    reduction_order: "rank" sums in the order of ranks: the same bits on every engine; "engine" as the engine likes;
+        "hosts" inside each host, then between hosts: bytes cross the network once for each host.
     context: whose threads work and whose interrupt ends a wait; None = default_context().
     """
 

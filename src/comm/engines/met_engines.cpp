@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/engines/met_engines.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 
 #include "comm/communicator.h"
@@ -17,9 +19,9 @@ namespace gradstep {
 namespace {
 
 /// Whether every rank could open the memory of every other one: all see the same processes, as the same user.
-/// `asked`: the engine that the host has asked for.
+/// `asked`: the engine that the host has asked for. `room`: where they meet.
 bool share_a_host(Store& store, const Context& context, std::string_view asked, const gradstep_comm_options& options,
-                  const Deadline& deadline) {
+                  const Deadline& deadline, const std::string& room = {}) {
   struct Place {
     std::uint64_t process_space;
     std::uint64_t user;
@@ -27,7 +29,7 @@ bool share_a_host(Store& store, const Context& context, std::string_view asked, 
   const Place own{process_space(), ::geteuid()};
   const std::vector<Place> everywhere(static_cast<std::size_t>(options.world_size), own);
   const auto* bytes = reinterpret_cast<const char*>(everywhere.data());
-  Rendezvous rendezvous(store, context, asked, options);
+  Rendezvous rendezvous(store, context, asked, options, room);
   const std::vector<char> met = rendezvous.meet({bytes, everywhere.size() * sizeof own}, sizeof own, deadline);
   return std::equal(met.begin(), met.end(), bytes);
 }
@@ -52,7 +54,22 @@ std::shared_ptr<Communicator> make_met_communicator(std::shared_ptr<Context> con
   }
   auto engine = (shares_memory ? connect_shm : connect_gloo)(*store, *context, options,
                                                              name == "auto" ? kChosenRoom : "", deadline);
-  auto communicator = Communicator::handshake(std::move(context), std::move(engine), settings, deadline);
+  const std::shared_ptr<Context> kept = std::move(context);
+  // Ranks of a host share memory where they may; the group of a host meets in a room of its own.
+  Communicator::ConnectInside inside;
+  if (!shares_memory && settings.reduction_order == GRADSTEP_REDUCTION_HOSTS) {
+    inside = [&](std::span<const std::int32_t> members) {
+      gradstep_comm_options group = options;
+      const auto own = std::ranges::find(members, options.rank);
+      group.rank = static_cast<std::int32_t>(own - members.begin());
+      group.world_size = static_cast<std::int32_t>(members.size());
+      group.engine = "auto";
+      const std::string room = fmt::format("hosts/{}/", members.front());
+      const bool shares = share_a_host(*store, *kept, asked.engine, group, deadline, room);
+      return (shares ? connect_shm : connect_gloo)(*store, *kept, group, room + kChosenRoom, deadline);
+    };
+  }
+  auto communicator = Communicator::handshake(kept, std::move(engine), settings, deadline, inside);
   if (on_devices) communicator->attach_device({GRADSTEP_DEVICE_CUDA, options.device}, nullptr, deadline);
   return communicator;
 }

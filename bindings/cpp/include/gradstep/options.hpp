@@ -61,6 +61,7 @@ enum class ReduceOp : std::int32_t {
 enum class ReductionOrder : std::int32_t {
   kRank = GRADSTEP_REDUCTION_RANK,
   kEngine = GRADSTEP_REDUCTION_ENGINE,
+  kHosts = GRADSTEP_REDUCTION_HOSTS,
 };
 
 enum class Average : std::int32_t {

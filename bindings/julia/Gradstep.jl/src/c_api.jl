@@ -21,7 +21,7 @@ const gradstep_accumulation_trigger = (steps = Int32(0), schedule = Int32(1), mi
 const gradstep_nonfinite_policy = (none = Int32(0), poison = Int32(1), skip = Int32(2),)
 const gradstep_status_code = (ok = Int32(0), err_invalid_argument = Int32(-1), err_invalid_state = Int32(-2), err_unsupported = Int32(-3), err_out_of_memory = Int32(-4), err_backend_unavailable = Int32(-5), err_device = Int32(-6), err_numeric = Int32(-7), err_timeout = Int32(-8), err_peer_lost = Int32(-9), err_aborted = Int32(-10), err_mismatch = Int32(-11), err_io = Int32(-12), err_corrupt = Int32(-13), err_callback = Int32(-14), err_internal = Int32(-99),)
 const gradstep_reduce_op = (sum = Int32(0), max = Int32(1), min = Int32(2),)
-const gradstep_reduction_order = (rank = Int32(0), engine = Int32(1),)
+const gradstep_reduction_order = (rank = Int32(0), engine = Int32(1), hosts = Int32(2),)
 const gradstep_average = (unset = Int32(0), sum = Int32(1), mean = Int32(2), weighted = Int32(3),)
 const gradstep_log_level = (off = Int32(0), error = Int32(1), warning = Int32(2), info = Int32(3), debug = Int32(4),)
 const gradstep_cost_algorithm = (own = Int32(0), ring = Int32(1), tree = Int32(2), hierarchical = Int32(3), sparse_gather = Int32(4), sparse_split = Int32(5),)

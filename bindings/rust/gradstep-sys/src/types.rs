@@ -605,6 +605,7 @@ pub type gradstep_reduce_op = ::core::ffi::c_int;
 pub const GRADSTEP_REDUCTION_INVALID: gradstep_reduction_order = -1;
 pub const GRADSTEP_REDUCTION_RANK: gradstep_reduction_order = 0;
 pub const GRADSTEP_REDUCTION_ENGINE: gradstep_reduction_order = 1;
+pub const GRADSTEP_REDUCTION_HOSTS: gradstep_reduction_order = 2;
 pub type gradstep_reduction_order = ::core::ffi::c_int;
 pub const GRADSTEP_AVERAGE_INVALID: gradstep_average = -1;
 pub const GRADSTEP_AVERAGE_UNSET: gradstep_average = 0;

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "comm/host_sums.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "comm/communicator.h"
+
+namespace gradstep {
+
+namespace {
+
+/// Pieces begin at multiples of this many elements, so that sums are aligned.
+constexpr std::int64_t kPieceGrain = 64;
+
+std::byte* at(const Array& array, std::int64_t element) {
+  return static_cast<std::byte*>(array.data) + element * size_of(array.dtype);
+}
+
+}  // namespace
+
+HostSums::HostSums(std::shared_ptr<Communicator> inside, std::shared_ptr<Communicator> between, std::int32_t owners)
+    : inside_(std::move(inside)),
+      between_(std::move(between)),
+      owners_(owners),
+      staging_(inside_->context().cpu().memory()),
+      counts_(static_cast<std::size_t>(inside_->world_size())) {}
+
+void HostSums::run(const Call& call, std::int32_t rank, const Deadline& deadline) {
+  switch (call.kind) {
+    case CallKind::all_reduce:
+      return all_reduce(call.data, call.op, call.divisor, deadline);
+    case CallKind::reduce_scatter: {
+      const Array sum = reduce_copy(call, deadline);
+      const std::int64_t begin = rank * call.output.size;
+      std::memcpy(call.output.data, at(sum, begin), static_cast<std::size_t>(call.output.bytes()));
+      return;
+    }
+    default: {
+      const Array sum = reduce_copy(call, deadline);
+      const auto own = static_cast<std::size_t>(rank);
+      const std::int64_t begin = total_of(call.counts.first(own));
+      const auto bytes = static_cast<std::size_t>(call.counts[own] * size_of(sum.dtype));
+      if (bytes > 0) std::memcpy(at(call.data, begin), at(sum, begin), bytes);
+    }
+  }
+}
+
+Array HostSums::reduce_copy(const Call& call, const Deadline& deadline) {
+  const Array sum = compact_array(staging_.reserve(call.data.bytes()), call.data.size, call.data.dtype);
+  std::memcpy(sum.data, call.data.data, static_cast<std::size_t>(sum.bytes()));
+  all_reduce(sum, call.op, call.divisor, deadline);
+  return sum;
+}
+
+void HostSums::all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
+  const std::int64_t share = (data.size + owners_ - 1) / owners_;
+  const std::int64_t piece = (share + kPieceGrain - 1) / kPieceGrain * kPieceGrain;
+  const auto begin_of = [&](std::int64_t r) { return std::min(data.size, std::min<std::int64_t>(r, owners_) * piece); };
+  for (std::size_t r = 0; r < counts_.size(); ++r) {
+    const auto place = static_cast<std::int64_t>(r);
+    counts_[r] = begin_of(place + 1) - begin_of(place);
+  }
+  inside_->reduce_scatter_v(data, counts_, op, 1, deadline);
+  const std::int64_t begin = begin_of(inside_->rank());
+  const std::int64_t own = counts_[static_cast<std::size_t>(inside_->rank())];
+  if (between_ != nullptr) between_->all_reduce(compact_array(at(data, begin), own, data.dtype), op, divisor, deadline);
+  for (std::int64_t& count : counts_) count *= size_of(data.dtype);
+  inside_->all_gather_v(at(data, begin), data.data, counts_, deadline);
+}
+
+std::unique_ptr<HostSums> HostSums::dup(const Deadline& deadline) const {
+  auto inside = inside_->dup(deadline);
+  auto between = between_ != nullptr ? between_->dup(deadline) : nullptr;
+  return std::make_unique<HostSums>(std::move(inside), std::move(between), owners_);
+}
+
+void HostSums::abort() noexcept {
+  inside_->abort();
+  if (between_ != nullptr) between_->abort();
+}
+
+std::int64_t HostSums::bytes_sent() const {
+  return inside_->stats().bytes_sent + (between_ != nullptr ? between_->stats().bytes_sent : 0);
+}
+
+}  // namespace gradstep

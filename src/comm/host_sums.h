@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reductions in the order of hosts: ((host 0) + (host 1) + ...), where the sum of a host is that of its ranks, in their
+// order. Bytes cross the network once for each host instead of once for each rank.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "comm/call.h"
+#include "comm/staging.h"
+#include "core/deadline.h"
+
+namespace gradstep {
+
+class Communicator;
+
+class HostSums {
+ public:
+  /// `inside` has the ranks of this host. `between` has the rank of each host with this one's place there, of those
+  /// that are among the first `owners` of their hosts; NULL for others. Every host has `owners` ranks or more.
+  HostSums(std::shared_ptr<Communicator> inside, std::shared_ptr<Communicator> between, std::int32_t owners);
+
+  /// A reduction of at least one element, on the host's memory; `rank` is this one's among all. Collective.
+  void run(const Call& call, std::int32_t rank, const Deadline& deadline);
+  /// Over channels of its own, between the same ranks. Collective.
+  std::unique_ptr<HostSums> dup(const Deadline& deadline) const;
+  void abort() noexcept;
+  std::int64_t bytes_sent() const;
+
+ private:
+  /// data = the reduction [/ divisor], in place. The first ranks of each host own a piece each: they sum it inside
+  /// their host, then between hosts, and give it to their host.
+  void all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline);
+  /// The reduction of all of call.data, in staging.
+  Array reduce_copy(const Call& call, const Deadline& deadline);
+
+  std::shared_ptr<Communicator> inside_;
+  std::shared_ptr<Communicator> between_;
+  std::int32_t owners_;
+  Staging staging_;
+  std::vector<std::int64_t> counts_;  // elements of each piece, then bytes
+};
+
+}  // namespace gradstep
