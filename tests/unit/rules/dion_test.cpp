@@ -34,7 +34,7 @@ void add(Schema& schema, const std::string& name, const std::vector<std::int64_t
 }
 
 template <class T>
-std::vector<T> state_of(const Optimizer& optimizer, const char* name) {
+std::vector<T> state_of(Optimizer& optimizer, const char* name) {
   const Array array = optimizer.state().view(0, name);
   const T* numbers = static_cast<const T*>(array.data);
   return {numbers, numbers + array.size};
@@ -186,7 +186,7 @@ TEST(Dion, FollowsItsDefinitionInEveryShapeAndForm) {
 
 TEST(Dion, QHasTheRankThatIsAskedFor) {
   const auto rank = [](Options options, std::vector<std::int64_t> shape) {
-    const Stepped<float> own(dion(std::move(options)), std::move(shape));
+    Stepped<float> own(dion(std::move(options)), std::move(shape));
     return own.optimizer.state().shape(0, "Q")[0];
   };
   EXPECT_EQ(rank({}, {6, 10}), 6);
@@ -203,7 +203,7 @@ TEST(Dion, QBeginsAlikeForANameAndOtherwiseForAnother) {
   const auto begin = [](const char* name) {
     Schema schema;
     add(schema, name, {8, 8}, DType::f32);
-    const FirstOrderOptimizer optimizer(make_context(), dion(), schema);
+    FirstOrderOptimizer optimizer(make_context(), dion(), schema);
     return state_of<float>(optimizer, "Q");
   };
   const std::vector<float> q = begin("weight");
