@@ -116,8 +116,8 @@ struct MoveFactors {
     auto& shared = block.shared<Shared>();
     const std::int64_t chunks = (matrix.length + kChunk - 1) / kChunk;
     const double* own = matrix.squares + block.index() * chunks;
-    const double sum =
-        fold_by_block<double, kThreads>(block, chunks, shared.trees, [&](std::int64_t i) { return block.load(own + i); });
+    const double sum = fold_by_block<double, kThreads>(block, chunks, shared.trees,
+                                                       [&](std::int64_t i) { return block.load(own + i); });
     if (block.thread() == 0) shared.sum = sum;
     block.sync();
     const double scale = matrix.form.scale(shared.sum);

@@ -238,11 +238,11 @@ struct ProjectedItem {
   std::int64_t rank = 0;
   rules::Projection form;
   void* momentum = nullptr;
-  void* factors = nullptr;        ///< Q, which goes on
-  void* basis = nullptr;          ///< P; scratch, as all that follows
-  void* products = nullptr;       ///< R
-  double* scales = nullptr;       ///< by factor: what R is multiplied by
-  std::int64_t first = 0;         ///< index of the first partial sum of R
+  void* factors = nullptr;   ///< Q, which goes on
+  void* basis = nullptr;     ///< P; scratch, as all that follows
+  void* products = nullptr;  ///< R
+  double* scales = nullptr;  ///< by factor: what R is multiplied by
+  std::int64_t first = 0;    ///< index of the first partial sum of R
   const rules::GroupConstants* constants = nullptr;
 
   bool is_transposed() const { return form.is_transposed(rows, columns); }

@@ -30,8 +30,8 @@ class ProjectionPhase {
  private:
   /// Products of matrices of one dtype, in the order of the step. [1]: of transposed matrices.
   struct Products {
-    std::vector<LowRank> bases[2];  ///< P
-    std::vector<LowRank> vectors;   ///< P as m's p, to be made orthonormal
+    std::vector<LowRank> bases[2];    ///< P
+    std::vector<LowRank> vectors;     ///< P as m's p, to be made orthonormal
     std::vector<LowRank> factors[2];  ///< R
     LowRankPlan base_plans[2];
     LowRankPlan vector_plan;

@@ -133,8 +133,8 @@ TEST_P(LowRankLoops, projections_are_those_of_their_definition) {
           scales.push_back(1 / (std::sqrt(squares) + run.form.epsilon));
           const bool stays = squares == 0 && !is_simple;
           for (std::int64_t i = 0; i < length; ++i) {
-            const double expected = stays ? before.factors.get(i + k * length)
-                                          : scales.back() * before.products.get(k * length + i);
+            const double expected =
+                stays ? before.factors.get(i + k * length) : scales.back() * before.products.get(k * length + i);
             ASSERT_NEAR(run.factors.get(k * length + i), expected, tolerance);
           }
         }

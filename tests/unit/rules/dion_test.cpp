@@ -145,8 +145,8 @@ void follow(Matrix& m, Matrix& q, const Matrix& g, double mu, double epsilon, Ma
 }
 
 TEST(Dion, FollowsItsDefinitionInEveryShapeAndForm) {
-  for (const auto& [rows, columns] : {std::pair(4, 9), std::pair(9, 4), std::pair(5, 5), std::pair(1, 6),
-                                      std::pair(6, 1)}) {
+  for (const auto& [rows, columns] :
+       {std::pair(4, 9), std::pair(9, 4), std::pair(5, 5), std::pair(1, 6), std::pair(6, 1)}) {
     for (const char* form : {"reference", "simple"}) {
       const bool is_turned = *form == 'r' && rows < columns;
       Stepped<double> own(dion({{"momentum", 0.75, nullptr},
@@ -194,9 +194,8 @@ TEST(Dion, QHasTheRankThatIsAskedFor) {
   EXPECT_EQ(rank({{"rank_fraction", 0, nullptr}}, {6, 10}), 1);
   EXPECT_EQ(rank({{"rank", 4, nullptr}, {"rank_fraction", 0.25, nullptr}}, {6, 10}), 4);
   EXPECT_EQ(rank({{"rank", 768, nullptr}}, {6, 5, 2}), 6);
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "(rank): is 2.5, expected a whole number", [] {
-    dion({{"rank", 2.5, nullptr}});
-  });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "(rank): is 2.5, expected a whole number",
+               [] { dion({{"rank", 2.5, nullptr}}); });
 }
 
 TEST(Dion, QBeginsAlikeForANameAndOtherwiseForAnother) {
