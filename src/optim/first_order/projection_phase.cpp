@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optim/first_order/projection_phase.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/memory.h"
@@ -16,9 +17,18 @@ std::int64_t lines_of(const ProjectedItem& item, std::int64_t numbers) {
   return (numbers * size_of(item.change.dtype) + kLine - 1) / kLine * kLine;
 }
 
+/// But for their scratch.
+bool are_alike(const ProjectedItem& a, const ProjectedItem& b) {
+  return a.change.data == b.change.data && a.change.dtype == b.change.dtype && a.rows == b.rows &&
+         a.columns == b.columns && a.rank == b.rank && a.form == b.form && a.momentum == b.momentum &&
+         a.factors == b.factors && a.constants == b.constants;
+}
+
 }  // namespace
 
+/// What a backend has made for the matrices stays as long as they do.
 void ProjectionPhase::set_items(std::vector<ProjectedItem> items) {
+  if (std::ranges::equal(items, items_, are_alike)) return;
   items_ = std::move(items);
   make_room();
   list_products();
