@@ -28,7 +28,7 @@ COLUMNS = {
 # What a rule refuses to be together with, and in which words.
 REFUSED = {
     ("muon", "trust ratio"): "options.trust_ratio: muon has a scale of its own, step_scale",
-    ("dion", "trust ratio"): "options.trust_ratio: dion has a scale of its own, sqrt(rows / columns)",
+    ("dion", "trust ratio"): r"options.trust_ratio: dion has a scale of its own, sqrt\(rows / columns\)",
     ("adafactor", "trust ratio"): "options.trust_ratio: adafactor has a scale of its own, scales_by_parameter",
     **{
         (rule, column): f"{rule} has an average of its own, which would not follow"
