@@ -38,7 +38,7 @@ TUNED = {
     "ademamix": "as adam; `beta3` and `alpha` by the length of the run",
     "adopt": "as adam; `beta2` may stay",
     "laprop": "as adam; betas do not depend on each other",
-    "dion": "`learning_rate`; `rank_fraction`, down to what still learns as fast; a rule beside it for what is no matrix",
+    "dion": "`learning_rate`; `rank_fraction`, down to what still learns as fast; a rule beside it, as muon",
     "adafactor": "`learning_rate`, beside the length of p; `clip_threshold`",
     "asgd": "`learning_rate`; `averaging_start`, after which the average is what to evaluate",
     "lars": "`learning_rate`, near 1 and with a warm-up; `trust_coefficient`",

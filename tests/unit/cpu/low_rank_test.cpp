@@ -112,7 +112,7 @@ TEST_P(LowRankLoops, nearly_dependent_factors_become_orthonormal) {
   }
 }
 
-// Of a wide matrix P belongs to the columns where the form turns it. Q keeps a factor that nothing came of, or is zero.
+// P belongs to the columns of a wide matrix where the form turns it. Q keeps a factor that nothing came of, or is zero.
 TEST_P(LowRankLoops, projections_are_those_of_their_definition) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     const double tolerance = dtype == DType::f32 ? 1e-6 : 1e-13;
