@@ -83,6 +83,13 @@ class CudaBackend final : public Backend {
   void factorize(const FactoredPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override {
     cuda::factorize(plan, scalars, own(queue));
   }
+  void take_gradients(const ProjectionPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override {
+    cuda::take_gradients(plan, scalars, own(queue));
+  }
+  void fill_bases(const ProjectionPlan& plan, Queue& queue) override { cuda::fill_bases(plan, own(queue)); }
+  void project(const ProjectionPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override {
+    cuda::project(plan, scalars, own(queue));
+  }
   void finish(const FinishPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override {
     cuda::finish(plan, scalars, own(queue));
   }
@@ -142,6 +149,7 @@ class CudaBackend final : public Backend {
   }
   void sum_sparse(const SparseSum& job, Queue& queue) override { cuda::sum_sparse(job, own(queue)); }
 
+  void reserve_low_rank(const LowRankPlan& plan, Queue& queue) override { cuda::reserve_low_rank(plan, own(queue)); }
   void project_rows(const LowRankPlan& plan, Queue& queue) override { cuda::project_rows(plan, own(queue)); }
   void project_columns(const LowRankPlan& plan, Queue& queue) override { cuda::project_columns(plan, own(queue)); }
   void orthonormalize(const LowRankPlan& plan, Queue& queue) override { cuda::orthonormalize(plan, own(queue)); }

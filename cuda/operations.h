@@ -42,6 +42,11 @@ void orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* scala
 void reserve_factored(const FactoredPlan& plan, CudaQueue& queue);
 void factorize(const FactoredPlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue);
 
+// kernels/project.cu
+void take_gradients(const ProjectionPlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue);
+void fill_bases(const ProjectionPlan& plan, CudaQueue& queue);
+void project(const ProjectionPlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue);
+
 // kernels/finish.cu
 void count_staying(const FinishPlan& plan, const kernels::StepScalars* scalars, double* partials, CudaQueue& queue);
 void finish(const FinishPlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue);
@@ -82,6 +87,7 @@ void put(const Array& data, const SparseList& list, bool add, CudaQueue& queue);
 void sum_sparse(const SparseSum& job, CudaQueue& queue);
 
 // kernels/low_rank.cu
+void reserve_low_rank(const LowRankPlan& plan, CudaQueue& queue);
 void project_rows(const LowRankPlan& plan, CudaQueue& queue);
 void project_columns(const LowRankPlan& plan, CudaQueue& queue);
 void orthonormalize(const LowRankPlan& plan, CudaQueue& queue);

@@ -360,6 +360,8 @@ LowRankForm& prepare(const LowRankPlan& plan, CudaQueue& queue) {
   return form;
 }
 
+void reserve_low_rank(const LowRankPlan& plan, CudaQueue& queue) { prepare(plan, queue); }
+
 void project_rows(const LowRankPlan& plan, CudaQueue& queue) {
   const LowRankForm& form = prepare(plan, queue);
   form.is_double ? project_rows_typed<double>(form, queue) : project_rows_typed<float>(form, queue);

@@ -38,6 +38,7 @@ TUNED = {
     "ademamix": "as adam; `beta3` and `alpha` by the length of the run",
     "adopt": "as adam; `beta2` may stay",
     "laprop": "as adam; betas do not depend on each other",
+    "dion": "`learning_rate`; `rank_fraction`, down to what still learns as fast; a rule beside it, as muon",
     "adafactor": "`learning_rate`, beside the length of p; `clip_threshold`",
     "asgd": "`learning_rate`; `averaging_start`, after which the average is what to evaluate",
     "lars": "`learning_rate`, near 1 and with a warm-up; `trust_coefficient`",
@@ -75,7 +76,7 @@ What a rule costs and what has to be tuned are facts; which one trains your mode
   or int8 of the rule that you have, whose numbers stay as they are.
 - **Updates are dear**, because batches are large or gradients take long: `muon` for matrices with `adam` beside it
   ([rules by group](handles/optimizer.md#by-name)), or [Shampoo and SOAP](shampoo.md) in AdamW's place. What a step
-  costs more must be less than what it saves.
+  costs more must be less than what it saves. `dion` takes a part of low rank of what `muon` orthogonalizes.
 - **Something goes wrong**: early steps (`radam`, or a longer warm-up), rare large gradients (clipping, `adopt`),
   batches of another size (`lamb`). A modifier of every rule (`cautious_update`, `adaptive_clip`, `average_decay`) is
   a smaller change than another rule.
@@ -95,11 +96,15 @@ def default_states(rule: Rule) -> list[dict[str, Any]]:
     return [state for place, state in enumerate(rule["states"]) if found >> place & 1]
 
 
+# Rules whose states are those of whole tensors, in every state_dtype.
+OF_WHOLE_TENSORS = {"adafactor": "factors", "dion": "4 + factors"}
+
+
 def size_of(rule: Rule, dtype: str) -> str:
     """Bytes of state for an element, "factors" where rows and columns have it."""
     states = default_states(rule)
-    if not states and rule["whole_states"]:
-        return "factors"
+    if rule["name"] in OF_WHOLE_TENSORS:
+        return OF_WHOLE_TENSORS[rule["name"]]
     return f"{sum(STORAGE['f32' if state['is_exact'] else dtype] for state in states):.3g}"
 
 

@@ -71,6 +71,13 @@ class Backend {
   /// Gradients become changes by second moments of whole tensors, which go on if the step is made. Where it is not, the
   /// changes are unspecified.
   virtual void factorize(const FactoredPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
+  // The parts of a projection (rules/projection.h) between its products. If the step is made:
+  /// Momenta take the gradients in.
+  virtual void take_gradients(const ProjectionPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
+  /// Factors of P that are zero become unit vectors, where the form says so.
+  virtual void fill_bases(const ProjectionPlan& plan, Queue& queue) = 0;
+  /// From R and its plan's squares to Q, the changes, and what stays of the momenta.
+  virtual void project(const ProjectionPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
   /// After update(), and if that made the step: the changes are scaled, masked and added to param, or written to
   /// update. Without a step updates become 0.
   virtual void finish(const FinishPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
@@ -130,6 +137,8 @@ class Backend {
   virtual void sum_sparse(const SparseSum& job, Queue& queue) = 0;
 
   // For each of the plan's matrices; products are summed in f64.
+  /// Takes what the following need, before a step that could not be undone.
+  virtual void reserve_low_rank(const LowRankPlan& /*plan*/, Queue& /*queue*/) {}
   virtual void project_rows(const LowRankPlan& plan, Queue& queue) = 0;     ///< p = m q^T, p by factor
   virtual void project_columns(const LowRankPlan& plan, Queue& queue) = 0;  ///< q = p m, q by factor
   /// Makes the factors of p orthonormal, in their order; one that is in the span of those before becomes zero.

@@ -17,6 +17,7 @@
 #include "rules/factoring.h"
 #include "rules/kernels.h"
 #include "rules/newton_schulz.h"
+#include "rules/projection.h"
 
 namespace gradstep {
 
@@ -231,6 +232,37 @@ struct FactoredPlan {
 
 struct OrthogonalPlan {
   std::span<const OrthogonalItem> items;
+  Prepared prepared;
+};
+
+/// A momentum whose part of low rank becomes the change (rules/projection.h). Its matrix is rows by columns, and has
+/// `rank` pairs of factors, one factor after the other; all contiguous, in the arithmetic type.
+struct ProjectedItem {
+  Array change;  ///< the gradient, then P Q^T; no data = left alone
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t rank = 0;
+  rules::Projection form;
+  void* momentum = nullptr;
+  void* factors = nullptr;   ///< Q, which goes on
+  void* basis = nullptr;     ///< P; scratch, as all that follows
+  void* products = nullptr;  ///< R
+  double* scales = nullptr;  ///< by factor: what R is multiplied by
+  std::int64_t first = 0;    ///< index of the first partial sum of R
+  const rules::GroupConstants* constants = nullptr;
+
+  bool is_transposed() const { return form.is_transposed(rows, columns); }
+  /// Numbers of a factor of Q and R, and of P.
+  std::int64_t length() const { return is_transposed() ? rows : columns; }
+  std::int64_t basis_length() const { return is_transposed() ? columns : rows; }
+  /// Partial sums of a factor of R.
+  std::int64_t chunks_of_factor() const { return (length() + kChunk - 1) / kChunk; }
+};
+
+struct ProjectionPlan {
+  const WorkList* work = nullptr;  ///< of the changes
+  std::span<const ProjectedItem> items;
+  const double* squares = nullptr;  ///< by chunk of the factors of R, factor by factor; in the backend's memory
   Prepared prepared;
 };
 

@@ -19,6 +19,7 @@
 #include "cpu/rule_step.h"
 #include "cpu/selection.h"
 #include "kernels/norm_scale.h"
+#include "rules/constants.h"
 
 namespace gradstep::cpu {
 
@@ -41,6 +42,37 @@ void keep_factors_of(const LowRank& job) {
   const auto* before = static_cast<const T*>(job.q_before);
   for (std::int64_t k = 0; k < job.rank; ++k, q += job.cols, before += job.cols) {
     if (std::all_of(q, q + job.cols, [](T x) { return x == 0; })) std::copy_n(before, job.cols, q);
+  }
+}
+
+template <class T>
+void take_gradient(const ProjectedItem& item, const Chunk& chunk) {
+  T* momentum = static_cast<T*>(item.momentum) + chunk.offset;
+  const T* gradient = static_cast<const T*>(item.change.data) + chunk.offset;
+  for (std::int32_t i = 0; i < chunk.length; ++i) momentum[i] += gradient[i];
+}
+
+template <class T>
+void fill_basis(const ProjectedItem& item) {
+  T* vector = static_cast<T*>(item.basis);
+  for (std::int64_t k = 0; k < item.rank; ++k, vector += item.basis_length()) {
+    if (std::all_of(vector, vector + item.basis_length(), [](T x) { return x == 0; })) vector[k] = 1;
+  }
+}
+
+/// Q from R and the squares of its factors, and the scales between them.
+template <class T>
+void move_factors(const ProjectedItem& item, const double* squares) {
+  const std::int64_t length = item.length();
+  const std::int64_t chunks = item.chunks_of_factor();
+  for (std::int64_t k = 0; k < item.rank; ++k) {
+    const double sum = fold_partials({squares + item.first + k * chunks, static_cast<std::size_t>(chunks)});
+    const double scale = item.form.scale(sum);
+    item.scales[k] = scale;
+    if (item.form.keeps(sum)) continue;
+    const T* from = static_cast<const T*>(item.products) + k * length;
+    T* to = static_cast<T*>(item.factors) + k * length;
+    for (std::int64_t i = 0; i < length; ++i) to[i] = static_cast<T>(scale * static_cast<double>(from[i]));
   }
 }
 
@@ -151,6 +183,35 @@ class CpuBackend final : public Backend, private ChunkRunner {
   void factorize(const FactoredPlan& plan, const kernels::StepScalars* scalars, Queue& /*queue*/) override {
     if (scalars->gate != 0) cpu::factorize(context_, loops_, plan);
   }
+  void take_gradients(const ProjectionPlan& plan, const kernels::StepScalars* scalars, Queue& /*queue*/) override {
+    if (scalars->gate == 0) return;
+    const std::span<const Chunk> chunks = plan.work->chunks();
+    for_each_chunk(chunks, [&](std::size_t i) {
+      const ProjectedItem& item = plan.items[static_cast<std::size_t>(chunks[i].item)];
+      with_arithmetic(item.change.dtype == DType::f64, [&]<class T>(T) { take_gradient<T>(item, chunks[i]); });
+    });
+  }
+  void fill_bases(const ProjectionPlan& plan, Queue& /*queue*/) override {
+    for (const ProjectedItem& item : plan.items) {
+      if (!item.form.fills_basis()) continue;
+      with_arithmetic(item.change.dtype == DType::f64, [&]<class T>(T) { fill_basis<T>(item); });
+    }
+  }
+  void project(const ProjectionPlan& plan, const kernels::StepScalars* scalars, Queue& /*queue*/) override {
+    if (scalars->gate == 0) return;
+    for (const ProjectedItem& item : plan.items) {
+      with_arithmetic(item.change.dtype == DType::f64, [&]<class T>(T) { move_factors<T>(item, plan.squares); });
+      // A column of R belongs to the rows of a transposed matrix.
+      LowRank job = {.m = item.change, .rows = item.rows, .cols = item.columns, .rank = item.rank};
+      job.m.data = item.momentum;
+      job.p = item.is_transposed() ? item.products : item.basis;
+      job.q = item.is_transposed() ? item.basis : item.products;
+      job.result = item.change.data;
+      const double dropped = rules::dropped_share(item.constants->usual);
+      for_each_part(job.rows, rows_of_part(job), job.cols * job.rank,
+                    [&](auto begin, auto end) { loops_.expand_scaled(job, item.scales, dropped, begin, end); });
+    }
+  }
   void finish(const FinishPlan& plan, const kernels::StepScalars* scalars, Queue& /*queue*/) override {
     rule_step_.finish(plan, scalars);
   }
@@ -243,6 +304,7 @@ class CpuBackend final : public Backend, private ChunkRunner {
   }
   void sum_sparse(const SparseSum& job, Queue& /*queue*/) override { cpu::sum_sparse(context_, loops_, job); }
 
+  void reserve_low_rank(const LowRankPlan& plan, Queue& /*queue*/) override { projections_of(plan); }
   void project_rows(const LowRankPlan& plan, Queue& /*queue*/) override {
     for (const LowRank& job : plan.matrices) {
       for_each_part(job.rows, rows_of_part(job), job.cols,
@@ -259,12 +321,9 @@ class CpuBackend final : public Backend, private ChunkRunner {
   }
   void orthonormalize(const LowRankPlan& plan, Queue& /*queue*/) override {
     std::int64_t products = 0;
-    std::int64_t rank = 0;  // the highest
-    for (const LowRank& job : plan.matrices) {
-      products += job.rank * job.rank * job.rows;
-      rank = std::max(rank, job.rank);
-    }
-    double* along = partials_of(plan.prepared, plan.matrices.size() * static_cast<std::size_t>(rank));
+    for (const LowRank& job : plan.matrices) products += job.rank * job.rank * job.rows;
+    const std::int64_t rank = highest_rank(plan);
+    double* along = projections_of(plan);
     const auto run = [&](std::int64_t i) {
       loops_.orthonormalize(plan.matrices[static_cast<std::size_t>(i)], along + i * rank);
     };
@@ -300,6 +359,16 @@ class CpuBackend final : public Backend, private ChunkRunner {
   }
 
  private:
+  static std::int64_t highest_rank(const LowRankPlan& plan) {
+    std::int64_t rank = 0;
+    for (const LowRank& job : plan.matrices) rank = std::max(rank, job.rank);
+    return rank;
+  }
+  /// Scratch for the projections of a vector of each matrix.
+  double* projections_of(const LowRankPlan& plan) {
+    return partials_of(plan.prepared, plan.matrices.size() * static_cast<std::size_t>(highest_rank(plan)));
+  }
+
   void accumulate_chunk(const AddStep& step, AccumulateAction action, const Array& sum, const Array& gradient,
                         const Chunk& chunk, double* squares) {
     const bool reads = action == AccumulateAction::assign || action == AccumulateAction::add;

@@ -158,6 +158,8 @@ struct Loops {
   void (*project_columns)(const LowRank& job, std::int64_t begin, std::int64_t end);
   void (*orthonormalize)(const LowRank& job, double* along);  ///< along[rank] is scratch
   void (*expand)(const LowRank& job, double factor, std::int64_t begin, std::int64_t end);
+  /// result = p^T (scales q), m = m - factor * p^T q: scales are by factor.
+  void (*expand_scaled)(const LowRank& job, const double* scales, double factor, std::int64_t begin, std::int64_t end);
 
   void (*sum_ranks)(const RankSum& job, std::int64_t begin, std::int64_t length);
 

@@ -25,4 +25,7 @@ GRADSTEP_FORMULA std::uint64_t mix64(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
+/// A number in [-1, 1), of 53 bits.
+GRADSTEP_FORMULA double signed_unit(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-52 - 1; }
+
 }  // namespace gradstep::kernels

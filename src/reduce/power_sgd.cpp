@@ -65,8 +65,7 @@ void PowerSgdExchange::start(const Matrix& matrix) {
   const std::int64_t count = matrix.rank * matrix.cols;
   const auto fill = [&]<class T>(std::vector<T> numbers) {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      const double uniform = static_cast<double>(kernels::mix64(i + 1) >> 11) * 0x1p-52 - 1;
-      numbers[i] = static_cast<T>(uniform);
+      numbers[i] = static_cast<T>(kernels::signed_unit(kernels::mix64(i + 1)));
     }
     queue().upload(part(q_, matrix.q_begin, 0).data, numbers.data(), numbers.size() * sizeof(T));
   };

@@ -176,6 +176,9 @@ GRADSTEP_FORMULA FactoringStep factoring_step(const RuleConstants& constants) {
   return {own.keep, own.rate, own.momentum};
 }
 
+/// The share of a projected momentum that leaves it.
+GRADSTEP_FORMULA double dropped_share(const RuleConstants& constants) { return read<Dion, double>(constants).drop; }
+
 /// How the variance of orthogonalized matrices goes on.
 GRADSTEP_FORMULA VarianceStep variance_step(const RuleConstants& constants) {
   const auto own = read<Muon, double>(constants);

@@ -18,6 +18,7 @@
 #include "rules/adopt.h"
 #include "rules/asgd.h"
 #include "rules/dadapt_adam.h"
+#include "rules/dion.h"
 #include "rules/lamb.h"
 #include "rules/laprop.h"
 #include "rules/lars.h"
@@ -47,6 +48,6 @@ struct RuleList {
 
 using AllRules = RuleList<Sgd, RmsProp, AdaGrad, Adam, Lion, Lamb, Muon, Signum, NAdam, RAdam, Adamax, Adadelta, Rprop,
                           AdaBelief, Yogi, Adan, AdEMAMix, Adopt, LaProp, Asgd, Lars, NovoGrad, Mars, Sophia,
-                          ScheduleFree, Prodigy, DAdaptAdam, Adafactor>;
+                          ScheduleFree, Prodigy, DAdaptAdam, Adafactor, Dion>;
 
 }  // namespace gradstep::rules

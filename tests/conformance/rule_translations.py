@@ -304,6 +304,12 @@ def adafactor_optax(hyper: Options) -> Options:
     return {"form": "optax", "decay_mode": "independent"} | given(hyper, **names, **more, **same)
 
 
+def dion(form: str) -> Callable[[Options], Options]:
+    names = {"rank": "rank", "rank_fraction": "rank_fraction", "epsilon": "epsilon"}
+    own = {"form": form, "weight_decay": 0.01}
+    return lambda hyper: own | given(hyper, momentum="mu", weight_decay="weight_decay", **names)
+
+
 def asgd(hyper: Options) -> Options:
     names = {"shrinkage": "lambd", "exponent": "alpha", "averaging_start": "t0", "weight_decay": "weight_decay"}
     return given(hyper, **names)
@@ -433,6 +439,8 @@ RULES: dict[str, tuple[str, Callable[[Options], Options]]] = {
     "asgd_torch": ("asgd", asgd),
     "dadapt_adam_kozistr": ("dadapt_adam", dadapt),
     "dadapt_adamw_optax": ("dadapt_adam", dadapt_optax),
+    "dion_reference": ("dion", dion("reference")),
+    "dion_simple": ("dion", dion("simple")),
     "ema_torch": ("sgd", averaged({"average_decay": 0.999})),
     "kl_shampoo_meta": ("meta_shampoo", meta_shampoo(grafts=True)),
     "kl_shampoo_nograft_meta": ("meta_shampoo", meta_shampoo(grafts=False)),

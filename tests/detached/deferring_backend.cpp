@@ -42,6 +42,7 @@ class Shapes {
     own(item.to);
   }
   void own(FinishItem& item) { own(item.item); }
+  void own(ProjectedItem& item) { own(item.change); }
   void own(AverageItem& item) {
     own(item.average);
     own(item.value);
@@ -275,6 +276,24 @@ void DeferringBackend::orthogonalize(const OrthogonalPlan& plan, const kernels::
 void DeferringBackend::factorize(const FactoredPlan& plan, const kernels::StepScalars* scalars, Queue& queue) {
   put_into(queue, [this, kept = std::make_shared<KeptFactors>(plan), scalars] {
     inner_.factorize(kept->plan, scalars, host_);
+  });
+}
+
+void DeferringBackend::take_gradients(const ProjectionPlan& plan, const kernels::StepScalars* scalars, Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<KeptList<ProjectionPlan, ProjectedItem>>(plan), scalars] {
+    inner_.take_gradients(kept->plan, scalars, host_);
+  });
+}
+
+void DeferringBackend::fill_bases(const ProjectionPlan& plan, Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<KeptList<ProjectionPlan, ProjectedItem>>(plan)] {
+    inner_.fill_bases(kept->plan, host_);
+  });
+}
+
+void DeferringBackend::project(const ProjectionPlan& plan, const kernels::StepScalars* scalars, Queue& queue) {
+  put_into(queue, [this, kept = std::make_shared<KeptList<ProjectionPlan, ProjectedItem>>(plan), scalars] {
+    inner_.project(kept->plan, scalars, host_);
   });
 }
 

@@ -38,6 +38,9 @@ class DeferringBackend : public Backend {
   void orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override;
   void reserve_factored(const FactoredPlan& plan, Queue& /*queue*/) override { inner_.reserve_factored(plan, host_); }
   void factorize(const FactoredPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override;
+  void take_gradients(const ProjectionPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override;
+  void fill_bases(const ProjectionPlan& plan, Queue& queue) override;
+  void project(const ProjectionPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override;
   void finish(const FinishPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override;
   void average(const AveragePlan& plan, const kernels::StepScalars* scalars, Queue& queue) override;
   void close_step(kernels::StepScalars* scalars, Queue& queue) override;

@@ -47,6 +47,8 @@ def test_bytes_are_those_that_an_optimizer_holds(rule, place):
     held = optimizer.memory().state_bytes / SIZE
     if CELLS[rule][place] == "factors":
         assert held == 4 * (SIZE / 128 + 128) / SIZE
+    elif CELLS[rule][place] == "4 + factors":
+        assert held == 4 + 4 * 128 * 128 / SIZE  # of full rank
     else:
         assert float(CELLS[rule][place]) == pytest.approx(held, rel=0.01)
 

@@ -28,6 +28,7 @@ COLUMNS = {
 # What a rule refuses to be together with, and in which words.
 REFUSED = {
     ("muon", "trust ratio"): "options.trust_ratio: muon has a scale of its own, step_scale",
+    ("dion", "trust ratio"): r"options.trust_ratio: dion has a scale of its own, sqrt\(rows / columns\)",
     ("adafactor", "trust ratio"): "options.trust_ratio: adafactor has a scale of its own, scales_by_parameter",
     **{
         (rule, column): f"{rule} has an average of its own, which would not follow"
@@ -44,7 +45,7 @@ TABLE = [(rule, column) for rule in RULES for column in COLUMNS if (rule, column
 ALLOWED = {"bf16 state": 0.05, "int8 state": 0.4}
 
 # Rules whose states keep the dtype of the arithmetic, and those some of whose do.
-ALL_IN_FULL = {"asgd", "adafactor"}
+ALL_IN_FULL = {"asgd", "adafactor", "dion"}
 SOME_IN_FULL = {"schedule_free", "prodigy"}
 NUMBERS = 4 * 8  # bytes that a parameter may have besides
 

@@ -117,7 +117,16 @@ COMPANY = {
     "warmup_steps": {"mode": "sparse_topk"},
 }
 # Numbers of steps, which are whole ones.
-WHOLE = {"iterations", "alpha_steps", "beta3_steps", "average_start", "average_every", "warmup_steps", "min_factored"}
+WHOLE = {
+    "iterations",
+    "alpha_steps",
+    "beta3_steps",
+    "average_start",
+    "average_every",
+    "warmup_steps",
+    "min_factored",
+    "rank",
+}
 # Rules with an average of their own take none by options.
 AVERAGING = {"Asgd", "ScheduleFree"}
 BOUNDED = [

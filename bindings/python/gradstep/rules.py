@@ -721,6 +721,30 @@ class Adafactor(NamedOptimizer):
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 
 
+class DionOptions(SharedOptions, total=False):
+    learning_rate: Number
+    momentum: Number
+    weight_decay: Number
+    rank: float
+    rank_fraction: float
+    epsilon: float
+    form: str
+
+
+@rule_class("dion")
+class Dion(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[DionOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
 CLASSES: dict[str, type[NamedOptimizer]] = {
     "sgd": SGD,
     "rmsprop": RMSProp,
@@ -750,6 +774,7 @@ CLASSES: dict[str, type[NamedOptimizer]] = {
     "prodigy": Prodigy,
     "dadapt_adam": DadaptAdam,
     "adafactor": Adafactor,
+    "dion": Dion,
 }
 __all__ = [
     "SGD",
@@ -764,6 +789,7 @@ __all__ = [
     "Adopt",
     "Asgd",
     "DadaptAdam",
+    "Dion",
     "LaProp",
     "Lamb",
     "Lars",

@@ -2508,6 +2508,111 @@ static inline gradstep_status gradstep_optimizer_create_adafactor(gradstep_conte
   return gradstep_optimizer_create(context, rule.rule, rule.options, rule.option_count, parameters, n, out);
 }
 
+/* Option of dion. */
+enum gradstep_dion_form {
+  GRADSTEP_DION_FORM_INVALID = -1,
+  GRADSTEP_DION_FORM_REFERENCE = 0,
+  GRADSTEP_DION_FORM_SIMPLE = 1
+};
+
+/*
+ * dion. Source: Ahn et al. 2025, Dion: Distributed Orthonormalized Updates (arXiv 2504.05295), algorithm 1; the numbers
+ * of dion_reference and of dion_simple of microsoft/dion.
+ *
+ *   m = m + g, of the first axis against all others
+ *   P = the orthonormal basis of m Q, R = m^T P
+ *   m = m - (1 - momentum) * P R^T
+ *   Q = R / (lengths of its columns + epsilon)
+ *   p = p - learning_rate * sqrt(rows / columns) * P Q^T; every parameter needs 2 axes or more
+ *
+ * State of a tensor as a whole: momentum, a number for each element, and Q, a number for each place of a side and each
+ * column of Q, which begins with random numbers that follow from the parameter's name.
+ */
+typedef struct gradstep_dion_options {
+  double learning_rate; /* >= 0, must be set: step size */
+  double momentum;      /* in [0, 1), default 0.95: share of what a step goes along that stays in the momentum */
+  double weight_decay;  /* >= 0, default 0: learning_rate * weight_decay * p is subtracted from p */
+  double rank; /* in [0, 1000000000), whole, default 0: columns of Q, at most the shorter side of the matrix; 0: by
+                  rank_fraction */
+  double rank_fraction; /* >= 0, default 1: columns of Q in shares of the shorter side, rounded up */
+  double epsilon;       /* >= 0, default 1e-8: joins the lengths that columns of Q are divided by */
+  int32_t form; /* enum gradstep_dion_form: reference: wide matrices count as their transposes, and columns of Q that
+                   nothing comes of stay (dion_reference); simple: never transposed, such columns are zero and begin
+                   again with the identity (dion_simple) */
+  int32_t maximize;            /* bool */
+  int32_t master_weights;      /* bool */
+  int32_t state_dtype;         /* enum gradstep_state_dtype */
+  int32_t stochastic_rounding; /* bool */
+  int64_t seed;
+  int32_t step_counting; /* enum gradstep_step_counting */
+  double average_decay;
+  int32_t decay_mode; /* enum gradstep_decay_mode */
+  double peak_learning_rate;
+  int32_t trust_ratio;     /* bool */
+  int32_t cautious_update; /* enum gradstep_cautious_update */
+  int32_t cautious_decay;  /* bool */
+  double adaptive_clip;
+  double adaptive_clip_epsilon;
+  int32_t adaptive_clip_units; /* enum gradstep_adaptive_clip_units */
+  int32_t center_gradients;    /* bool */
+  int32_t average_warmup;      /* bool */
+  int32_t average_equal;       /* bool */
+  double average_start;
+  double average_every;
+} gradstep_dion_options;
+
+/* The defaults. What must be set becomes NaN, which create refuses. */
+static inline gradstep_dion_options gradstep_dion_options_default(void) GRADSTEP_NOEXCEPT {
+  const gradstep_dion_options options = {NAN, 0.95, 0, 0, 1, 1e-8, 0,     0, 0, 0, 0, 0, 0, 0,
+                                         0,   0,    0, 0, 0, 0,    0.001, 0, 0, 0, 0, 0, 1};
+  return options;
+}
+
+/* The options by names and values, valid as long as the buffer. NULL = none is given. */
+static inline gradstep_group_rule gradstep_dion_rule(const gradstep_dion_options* options,
+                                                     gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
+  const gradstep_group_rule rule = {"dion", buffer->options, options == NULL ? 0U : 27U};
+  if (options == NULL) return rule;
+  buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
+  buffer->options[1] = gradstep_rule_number("momentum", options->momentum);
+  buffer->options[2] = gradstep_rule_number("weight_decay", options->weight_decay);
+  buffer->options[3] = gradstep_rule_number("rank", options->rank);
+  buffer->options[4] = gradstep_rule_number("rank_fraction", options->rank_fraction);
+  buffer->options[5] = gradstep_rule_number("epsilon", options->epsilon);
+  buffer->options[6] = gradstep_rule_number("form", options->form);
+  buffer->options[7] = gradstep_rule_number("maximize", options->maximize);
+  buffer->options[8] = gradstep_rule_number("master_weights", options->master_weights);
+  buffer->options[9] = gradstep_rule_number("state_dtype", options->state_dtype);
+  buffer->options[10] = gradstep_rule_number("stochastic_rounding", options->stochastic_rounding);
+  buffer->options[11] = gradstep_rule_seed(options->seed, buffer);
+  buffer->options[12] = gradstep_rule_number("step_counting", options->step_counting);
+  buffer->options[13] = gradstep_rule_number("average_decay", options->average_decay);
+  buffer->options[14] = gradstep_rule_number("decay_mode", options->decay_mode);
+  buffer->options[15] = gradstep_rule_number("peak_learning_rate", options->peak_learning_rate);
+  buffer->options[16] = gradstep_rule_number("trust_ratio", options->trust_ratio);
+  buffer->options[17] = gradstep_rule_number("cautious_update", options->cautious_update);
+  buffer->options[18] = gradstep_rule_number("cautious_decay", options->cautious_decay);
+  buffer->options[19] = gradstep_rule_number("adaptive_clip", options->adaptive_clip);
+  buffer->options[20] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
+  buffer->options[21] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
+  buffer->options[22] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[23] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[24] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[25] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[26] = gradstep_rule_number("average_every", options->average_every);
+  return rule;
+}
+
+/* gradstep_optimizer_create of these options, with its statuses. */
+static inline gradstep_status gradstep_optimizer_create_dion(gradstep_context* context,
+                                                             const gradstep_dion_options* options,
+                                                             const gradstep_parameter* parameters, size_t n,
+                                                             gradstep_optimizer** out) GRADSTEP_NOEXCEPT {
+  gradstep_rule_buffer buffer;
+  const gradstep_group_rule rule = gradstep_dion_rule(options, &buffer);
+  return gradstep_optimizer_create(context, rule.rule, rule.options, rule.option_count, parameters, n, out);
+}
+
 #if defined(__cplusplus)
 }
 #endif

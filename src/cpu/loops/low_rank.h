@@ -217,6 +217,30 @@ void expand_typed(const LowRank& job, double factor, std::int64_t begin, std::in
   }
 }
 
+template <class T>
+void expand_scaled_typed(const LowRank& job, const double* scales, double factor, std::int64_t begin,
+                         std::int64_t end) {
+  const T* p = static_cast<const T*>(job.p);
+  const T* q = static_cast<const T*>(job.q);
+  for (std::int64_t i = begin; i < end; ++i) {
+    T* m = static_cast<T*>(job.m.data) + i * job.cols;
+    T* to = static_cast<T*>(job.result) + i * job.cols;
+    for (std::int64_t first = 0; first < job.cols; first += kBlock) {
+      const std::int64_t count = smaller(kBlock, job.cols - first);
+      Scratch<double> scaled = {};
+      Scratch<double> sums = {};
+      const auto own = [&](std::int64_t k) { return static_cast<double>(p[k * job.rows + i]); };
+      add_multiples(scaled.values, q + first, job.cols, count, job.rank,
+                    [&](std::int64_t k) { return own(k) * scales[k]; });
+      add_multiples(sums.values, q + first, job.cols, count, job.rank, own);
+      for (std::int64_t j = 0; j < count; ++j) {
+        to[first + j] = static_cast<T>(scaled.values[j]);
+        m[first + j] = static_cast<T>(static_cast<double>(m[first + j]) - factor * sums.values[j]);
+      }
+    }
+  }
+}
+
 void project_rows_part(const LowRank& job, std::int64_t begin, std::int64_t end) {
   if (job.m.dtype == DType::f64) return project_rows_typed<double>(job, begin, end);
   project_rows_typed<float>(job, begin, end);
@@ -235,6 +259,11 @@ void orthonormalize_factors(const LowRank& job, double* along) {
 void expand_part(const LowRank& job, double factor, std::int64_t begin, std::int64_t end) {
   if (job.m.dtype == DType::f64) return expand_typed<double>(job, factor, begin, end);
   expand_typed<float>(job, factor, begin, end);
+}
+
+void expand_scaled_part(const LowRank& job, const double* scales, double factor, std::int64_t begin, std::int64_t end) {
+  if (job.m.dtype == DType::f64) return expand_scaled_typed<double>(job, scales, factor, begin, end);
+  expand_scaled_typed<float>(job, scales, factor, begin, end);
 }
 
 }  // namespace

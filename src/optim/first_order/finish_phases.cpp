@@ -37,6 +37,7 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumber
   std::vector<OrthogonalItem> matrices;
   factored_.clear();
   double* factor = partials_.as<double>() + 3 * chunks;
+  std::vector<ProjectedItem> projected;
   std::int64_t offset = 0;
   std::int64_t first = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -80,8 +81,19 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumber
       finish.step_scale = schema[i].size == 0 ? 1 : rule.step_scale(rows, columns);
       // Ranks that have no part of it have no elements.
       if (change.size > 0 && item.gradient.data != nullptr) {
-        matrices.push_back(
-            {change, rows, columns, rule.orthogonalization(), rule.variance(), whole[i].of[0], item.constants});
+        if (rule.is_projected()) {
+          projected.push_back({.change = change,
+                               .rows = rows,
+                               .columns = columns,
+                               .rank = rule.rank_of(rows, columns),
+                               .form = rule.projection(),
+                               .momentum = whole[i].of[0],
+                               .factors = whole[i].of[1],
+                               .constants = item.constants});
+        } else {
+          matrices.push_back(
+              {change, rows, columns, rule.orthogonalization(), rule.variance(), whole[i].of[0], item.constants});
+        }
       }
     }
   }
@@ -93,6 +105,7 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumber
   show(value_norms_, values_);
   show(change_norms_, shown_changes_);
   take(std::move(matrices));
+  projection_.set_items(std::move(projected));
   factored_plan_.items = factored_;
   factored_plan_.prepared.forget();
   if (!factored_.empty()) site_.backend().reserve_factored(factored_plan_, site_.queue());
@@ -139,6 +152,7 @@ void FinishPhases::run(const kernels::StepScalars* scalars, const Sharding* shar
   Backend& backend = site_.backend();
   Queue& queue = site_.queue();
   if (!matrices_.empty()) backend.orthogonalize(orthogonal_plan_, scalars, queue);
+  if (projection_.has_work()) projection_.run(scalars);
   if (!factored_.empty()) backend.factorize(factored_plan_, scalars, queue);
   if (has_ratios_) {
     measure(plan_.values, [&](double* to) { backend.square_chunks(value_norms_, 1, to, queue); }, sharding);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The phases of a step that follow the element-wise one, for parameters whose change waits until the whole tensor is
-// known: their changes go to scratch, are orthogonalized or measured there, and then added.
+// known: their changes go to scratch, are orthogonalized, projected or measured there, and then added.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "backend/site.h"
 #include "backend/step.h"
 #include "core/schema.h"
+#include "optim/first_order/projection_phase.h"
 #include "optim/first_order/rule.h"
 #include "optim/sharding.h"
 
@@ -25,7 +26,7 @@ struct WholeNumbers {
 class FinishPhases {
  public:
   /// `site` outlives it.
-  explicit FinishPhases(const Site& site) : site_(site) {}
+  explicit FinishPhases(const Site& site) : site_(site), projection_(site) {}
 
   /// By parameter, before a list of items is filled.
   void set_options(std::vector<FinishOptions> options) { options_ = std::move(options); }
@@ -38,7 +39,9 @@ class FinishPhases {
   /// After the update of those items.
   void run(const kernels::StepScalars* scalars, const Sharding* sharding);
 
-  std::int64_t bytes() const { return static_cast<std::int64_t>(changes_.bytes() + partials_.bytes()); }
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>(changes_.bytes() + partials_.bytes()) + projection_.bytes();
+  }
 
  private:
   void make_room(std::span<const UpdateItem> items, std::int64_t chunks);
@@ -59,6 +62,7 @@ class FinishPhases {
   NormPlan value_norms_;
   NormPlan change_norms_;
   std::vector<FactoredItem> factored_;
+  ProjectionPhase projection_;
   OrthogonalPlan orthogonal_plan_;
   FactoredPlan factored_plan_;
   FinishPlan plan_;

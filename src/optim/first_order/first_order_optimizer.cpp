@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <numeric>
 
 #include "core/error.h"
 #include "kernels/stored.h"
@@ -26,11 +28,11 @@ Encoding encoding_of(StateFormat format, const Parameter& parameter) {
   return parameter.dtype == DType::f64 ? Encoding::f64 : Encoding::f32;
 }
 
-StateWish whole_wish(std::size_t slot, const WholeState& state, const Parameter& parameter) {
-  std::vector<std::int64_t> shape = {state.size};
-  if (state.is_of_elements) shape.assign(parameter.shape.begin(), parameter.shape.end());
-  const TensorForm form{1, state.size, encoding_of(StateFormat::native, parameter)};
-  return {slot, state.name, form, std::move(shape), /*is_whole=*/true};
+StateWish whole_wish(std::size_t slot, const WholeState& state, const Parameter& parameter, const Rule& rule) {
+  const std::int64_t size = std::accumulate(state.shape.begin(), state.shape.end(), std::int64_t{1}, std::multiplies());
+  TensorForm form{1, size, encoding_of(StateFormat::native, parameter)};
+  if (state.is_random) form.random_key = random_key(parameter.name, rule.storage().seed);
+  return {slot, state.name, form, state.shape, /*is_whole=*/true};
 }
 
 void check_shape(const Rule& rule, const Parameter& parameter) {
@@ -100,7 +102,7 @@ std::vector<StateWish> FirstOrderOptimizer::wishes_of(const Rule& rule, const Pa
   }
   if (rule.counts_each()) wishes.push_back(number_wish(kSteps, kStepCount));
   for (const WholeState& state : rule.whole_states(parameter, hyper_parameters.schedules(parameter.group))) {
-    wishes.push_back(whole_wish(kWhole + state.place, state, parameter));
+    wishes.push_back(whole_wish(kWhole + state.place, state, parameter, rule));
   }
   for (std::size_t k = 0; k < rule.numbers().size(); ++k) {
     wishes.push_back(number_wish(kNumbers + k, rule.numbers()[k].name, rule.first_number(k)));

@@ -35,10 +35,14 @@ constexpr RuleType type_of(std::int32_t place) {
                 .states = &Rule::states,
                 .decay = &Rule::decay,
                 .largest_gradient = &Rule::largest_gradient};
+  if constexpr (requires { &Rule::step_scale; }) type.step_scale = &Rule::step_scale;
   if constexpr (requires { &Rule::orthogonalization; }) {
     type.orthogonalization = &Rule::orthogonalization;
-    type.step_scale = &Rule::step_scale;
     type.variance = &Rule::variance;
+  }
+  if constexpr (requires { &Rule::projection; }) {
+    type.projection = &Rule::projection;
+    type.rank_of = &Rule::rank_of;
   }
   if constexpr (requires { &Rule::factoring; }) {
     type.factoring = &Rule::factoring;
@@ -88,6 +92,7 @@ constexpr const char* kVariance = "variance";
 constexpr const char* kRowVariance = "row_variance";
 constexpr const char* kColumnVariance = "column_variance";
 constexpr const char* kMomentum = "momentum";
+constexpr const char* kFactors = "Q";
 
 void append_new(const char* name, std::vector<const char*>& names) {
   if (std::ranges::find(names, std::string_view(name)) == names.end()) names.push_back(name);
@@ -130,7 +135,8 @@ Rule::Rule(const RuleType& type, const RuleOptions& options) : type_(&type), opt
   check_average(options.average);
   options_.trust_ratio = options.trust_ratio || about.trust_ratio;
   if (options_.trust_ratio && is_of_matrices()) {
-    fail(GRADSTEP_ERR_UNSUPPORTED, "options.trust_ratio: {} has a scale of its own, step_scale", about.name);
+    fail(GRADSTEP_ERR_UNSUPPORTED, "options.trust_ratio: {} has a scale of its own, {}", about.name,
+         is_orthogonalized() ? "step_scale" : "sqrt(rows / columns)");
   }
   if (options_.trust_ratio && is_factored()) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "options.trust_ratio: {} has a scale of its own, scales_by_parameter", about.name);
@@ -245,8 +251,16 @@ rules::NewtonSchulz Rule::orthogonalization() const {
 }
 
 rules::Variance Rule::variance() const {
-  if (!is_of_matrices()) return {};
+  if (!is_orthogonalized()) return {};
   return type_->variance(options_.choices.data(), options_.settings.data());
+}
+
+rules::Projection Rule::projection() const {
+  return type_->projection(options_.choices.data(), options_.settings.data());
+}
+
+std::int64_t Rule::rank_of(std::int64_t rows, std::int64_t columns) const {
+  return type_->rank_of(options_.settings.data(), rows, columns);
 }
 
 rules::Factoring Rule::factoring() const { return type_->factoring(options_.choices.data(), options_.settings.data()); }
@@ -258,26 +272,35 @@ rules::FactoredAxes Rule::axes(const Parameter& parameter) const {
 std::vector<WholeState> Rule::whole_states(const Parameter& parameter, std::span<const Schedule> schedules) const {
   std::vector<WholeState> states;
   if (parameter.size == 0) return states;
+  const std::vector<std::int64_t> of_elements(parameter.shape.begin(), parameter.shape.end());
   if (variance().of != rules::VarianceOf::none) {
     const std::int64_t rows = parameter.shape.front();
+    const bool is_of_elements = variance().of == rules::VarianceOf::elements;
     states.push_back(
-        {0, kVariance, variance().count(rows, parameter.size / rows), variance().of == rules::VarianceOf::elements});
+        {0, kVariance, is_of_elements ? of_elements : std::vector{variance().count(rows, parameter.size / rows)}});
+  }
+  if (is_projected()) {
+    const std::int64_t rows = parameter.shape.front();
+    const std::int64_t columns = parameter.size / rows;
+    const std::int64_t length = projection().is_transposed(rows, columns) ? rows : columns;
+    states.push_back({0, kMomentum, of_elements});
+    states.push_back({1, kFactors, {rank_of(rows, columns), length}, /*is_random=*/true});
   }
   if (is_factored()) {
     const rules::FactoredAxes axes = this->axes(parameter);
     if (axes.are_factored) {
-      states.push_back({0, kRowVariance, axes.row_count(), false});
-      states.push_back({1, kColumnVariance, axes.column_count(), false});
+      states.push_back({0, kRowVariance, {axes.row_count()}});
+      states.push_back({1, kColumnVariance, {axes.column_count()}});
     } else {
-      states.push_back({0, kVariance, parameter.size, true});
+      states.push_back({0, kVariance, of_elements});
     }
-    if (!schedules[type_->momentum].is_absent()) states.push_back({2, kMomentum, parameter.size, true});
+    if (!schedules[type_->momentum].is_absent()) states.push_back({2, kMomentum, of_elements});
   }
   return states;
 }
 
 std::vector<const char*> Rule::whole_state_names() const {
-  if (!is_factored() && variance().of == rules::VarianceOf::none) return {};
+  if (is_orthogonalized() && variance().of == rules::VarianceOf::none) return {};
   return {type_->about.whole_names.begin(), type_->about.whole_names.end()};
 }
 

@@ -59,8 +59,8 @@ struct WholeState {
 
   std::size_t place = 0;  ///< below kMost
   const char* name = nullptr;
-  std::int64_t size = 0;
-  bool is_of_elements = false;  ///< shaped as the parameter; others have one axis
+  std::vector<std::int64_t> shape;
+  bool is_random = false;  ///< begins with random numbers; others with zeros
 };
 
 /// A rule, for code that does not know which. Those that are written as text have a program in place of functions.
@@ -73,10 +73,12 @@ struct RuleType {
   std::uint32_t (*states)(int variant) = nullptr;
   rules::Decay (*decay)(const std::int32_t* choices) = nullptr;
   double (*largest_gradient)(const rules::Setup& setup, double largest) = nullptr;
-  // Present in rules whose changes are orthogonalized.
-  rules::NewtonSchulz (*orthogonalization)(const std::int32_t* choices, const double* settings) = nullptr;
+  // Present in rules of matrices, whose changes are orthogonalized, or projected.
   double (*step_scale)(const std::int32_t* choices, const double* settings, double rows, double columns) = nullptr;
+  rules::NewtonSchulz (*orthogonalization)(const std::int32_t* choices, const double* settings) = nullptr;
   rules::Variance (*variance)(const std::int32_t* choices, const double* settings) = nullptr;
+  rules::Projection (*projection)(const std::int32_t* choices, const double* settings) = nullptr;
+  std::int64_t (*rank_of)(const double* settings, std::int64_t rows, std::int64_t columns) = nullptr;
   // Present in rules whose changes follow from second moments in factors.
   rules::Factoring (*factoring)(const std::int32_t* choices, const double* settings) = nullptr;
   rules::FactoredAxes (*axes)(const std::int32_t* choices, const double* settings,
@@ -127,10 +129,14 @@ class Rule {
   const StateStorage& storage() const { return options_.storage; }
   bool maximize() const { return options_.maximize; }
   bool counts_each() const { return options_.counts_each; }
-  /// Whether changes are orthogonalized; parameters are matrices then.
-  bool is_of_matrices() const { return type_->orthogonalization != nullptr; }
+  /// Whether parameters are matrices, whose changes are orthogonalized, or projected.
+  bool is_of_matrices() const { return type_->step_scale != nullptr; }
+  bool is_orthogonalized() const { return type_->orthogonalization != nullptr; }
   rules::NewtonSchulz orthogonalization() const;
   double step_scale(std::int64_t rows, std::int64_t columns) const;
+  bool is_projected() const { return type_->projection != nullptr; }
+  rules::Projection projection() const;
+  std::int64_t rank_of(std::int64_t rows, std::int64_t columns) const;
   bool is_factored() const { return type_->factoring != nullptr; }
   rules::Factoring factoring() const;
   rules::FactoredAxes axes(const Parameter& parameter) const;

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <tuple>
+#include <type_traits>
 
 #include "backend/host_copies.h"
 #include "kernels/block_code.h"
+#include "kernels/random.h"
 
 namespace gradstep {
 
@@ -115,14 +117,18 @@ void StateTensor::write_initial(const Context& context, const Site& site) const 
   site.queue().zero(numbers_, static_cast<std::size_t>(kept.bytes()));
   site.queue().zero(factors_, static_cast<std::size_t>(factor_count(form_, slice_.size) * size_of(DType::f32)));
   site.queue().zero(diagonal_, static_cast<std::size_t>(diagonal_length(form_) * size_of(DType::f32)));
-  if (form_.initial == 0) return;
+  if (form_.initial == 0 && form_.random_key == 0) return;
   const DType dtype = form_.encoding == Encoding::f64 ? DType::f64 : DType::f32;
   Buffer filled = context.allocate(static_cast<std::size_t>(slice_.size * size_of(dtype)), /*zeroed=*/false);
-  if (dtype == DType::f64) {
-    std::fill_n(filled.as<double>(), slice_.size, form_.initial);
-  } else {
-    std::fill_n(filled.as<float>(), slice_.size, static_cast<float>(form_.initial));
-  }
+  const auto fill = [&](auto* numbers) {
+    using T = std::remove_pointer_t<decltype(numbers)>;
+    for (std::int64_t i = 0; i < slice_.size; ++i) {
+      const auto place = static_cast<std::uint64_t>(slice_.begin + i);
+      const double random = kernels::signed_unit(kernels::mix64(form_.random_key + place));
+      numbers[i] = static_cast<T>(form_.random_key == 0 ? form_.initial : random);
+    }
+  };
+  dtype == DType::f64 ? fill(filled.as<double>()) : fill(filled.as<float>());
   const Buffer source = upload(site, std::move(filled));
   if (is_coded()) return encode(site, source.as<float>());
   site.copy(kept, compact_array(source.data(), slice_.size, dtype));

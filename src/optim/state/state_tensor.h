@@ -35,6 +35,8 @@ struct TensorForm {
   bool has_signs = false;    ///< `blocks` only
   bool is_diagonal = false;  ///< `initial` is on the diagonal, and 0 elsewhere
   double initial = 0;        ///< of every number
+  /// Not 0: plain numbers begin in [-1, 1), each by this key and its place.
+  std::uint64_t random_key = 0;
 
   std::int64_t size() const { return rows * columns; }
   /// Bytes of `elements` of its numbers, factors included.

@@ -17,6 +17,7 @@
 #include "detached/deferring_backend.h"
 #include "gradstep/comm.h"
 #include "kernels/block_code.h"
+#include "unit/cpu/projection_run.h"
 
 namespace gradstep::test {
 namespace {
@@ -275,6 +276,15 @@ void record_low_rank(BackendCalls& backend, DType dtype, std::vector<std::byte>&
   for (const TestArray* array : {&m, &p, &q, &result}) append(record, array->bytes());
 }
 
+void record_projection(BackendCalls& backend, DType dtype, std::vector<std::byte>& record) {
+  if (dtype != DType::f32 && dtype != DType::f64) return;
+  for (const auto form : {rules::ProjectionForm::reference, rules::ProjectionForm::simple}) {
+    ProjectionRun run(dtype, {300, 500, 3}, form);
+    run.finish(backend);
+    for (const TestArray* array : run.arrays()) append(record, array->bytes());
+  }
+}
+
 /// Every operation on every dtype; all result bits in one record.
 std::vector<std::byte> record_all(Backend& all) {
   BackendCalls backend(all);
@@ -286,6 +296,7 @@ std::vector<std::byte> record_all(Backend& all) {
     record_combinations(backend, dtype, record);
     record_selections(backend, dtype, record);
     record_low_rank(backend, dtype, record);
+    record_projection(backend, dtype, record);
   }
   return record;
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-#include "cpu_test_support.h"
+#include "unit/cpu/projection_run.h"
 
 namespace gradstep::test {
 namespace {
@@ -107,6 +107,69 @@ TEST_P(LowRankLoops, nearly_dependent_factors_become_orthonormal) {
         double sum = 0;
         for (std::int64_t i = 0; i < kRows; ++i) sum += p.get(a * kRows + i) * p.get(b * kRows + i);
         EXPECT_NEAR(sum, a == b ? 1 : 0, dtype == DType::f32 ? 1e-6 : 1e-13) << a << " and " << b;
+      }
+    }
+  }
+}
+
+// P belongs to the columns of a wide matrix where the form turns it. Q keeps a factor that nothing came of, or is zero.
+TEST_P(LowRankLoops, projections_are_those_of_their_definition) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const double tolerance = dtype == DType::f32 ? 1e-6 : 1e-13;
+    for (const auto form : {rules::ProjectionForm::reference, rules::ProjectionForm::simple}) {
+      const bool is_simple = form == rules::ProjectionForm::simple;
+      for (const auto& [rows, cols] : {Sizes{70, 515}, Sizes{515, 70}}) {
+        ProjectionRun run(dtype, {rows, cols, kRank}, form);
+        run.clear_product(2);
+        const ProjectionRun before = run;
+        run.finish(backend_);
+        const bool is_turned = run.item().is_transposed();
+        EXPECT_EQ(is_turned, !is_simple && rows < cols);
+        const std::int64_t length = run.item().length();
+        std::vector<double> scales;
+        for (std::int64_t k = 0; k < kRank; ++k) {
+          double squares = 0;
+          for (std::int64_t i = 0; i < length; ++i) squares += std::pow(before.products.get(k * length + i), 2);
+          scales.push_back(1 / (std::sqrt(squares) + run.form.epsilon));
+          const bool stays = squares == 0 && !is_simple;
+          for (std::int64_t i = 0; i < length; ++i) {
+            const double expected =
+                stays ? before.factors.get(i + k * length) : scales.back() * before.products.get(k * length + i);
+            ASSERT_NEAR(run.factors.get(k * length + i), expected, tolerance);
+          }
+        }
+        const TestArray& of_rows = is_turned ? before.products : before.basis;
+        const TestArray& of_columns = is_turned ? before.basis : before.products;
+        for (std::int64_t i = 0; i < rows; ++i) {
+          for (std::int64_t j = 0; j < cols; ++j) {
+            double sum = 0;
+            double scaled = 0;
+            for (std::int64_t k = 0; k < kRank; ++k) {
+              const double term = of_rows.get(k * rows + i) * of_columns.get(k * cols + j);
+              sum += term;
+              scaled += scales[static_cast<std::size_t>(k)] * term;
+            }
+            const double taken = before.momentum.get(i * cols + j) + before.change.get(i * cols + j);
+            ASSERT_NEAR(run.change.get(i * cols + j), scaled, tolerance * (1 + std::abs(scaled)));
+            ASSERT_NEAR(run.momentum.get(i * cols + j), taken - ProjectionRun::kDropped * sum,
+                        4 * tolerance * (1 + std::abs(taken) + std::abs(sum)));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(LowRankLoops, a_basis_that_is_zero_becomes_that_of_the_identity_in_the_simple_form) {
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (const auto form : {rules::ProjectionForm::reference, rules::ProjectionForm::simple}) {
+      ProjectionRun run(dtype, {7, 4, 3}, form);
+      for (std::int64_t i = 0; i < 7; ++i) run.basis.set(7 + i, 0);
+      const ProjectionRun before = run;
+      run.fill_basis(backend_);
+      for (std::int64_t i = 0; i < 21; ++i) {
+        const bool is_unit = form == rules::ProjectionForm::simple && i == 7 + 1;
+        EXPECT_EQ(run.basis.get(i), is_unit ? 1 : before.basis.get(i)) << i;
       }
     }
   }

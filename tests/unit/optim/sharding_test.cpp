@@ -181,6 +181,14 @@ TEST(Sharding, EqualsItWhereTensorsAreLookedAtAsAWhole) {
     };
     expect_equal_bits(run);
   }
+  for (const char* form : {"reference", "simple"}) {
+    run.rule = [&] {
+      const std::vector<gradstep_option> options = {
+          rate, decay, {"form", 0, form}, {"rank_fraction", 0.25, nullptr}, {"momentum", 0.5, nullptr}};
+      return make_rule(find_rule("dion"), options);
+    };
+    expect_equal_bits(run);
+  }
   for (const char* variance : {"rows", "longer", "elements"}) {
     run.rule = [&] {
       return make_rule(find_rule("muon"), std::vector<gradstep_option>{rate, {"variance", 0, variance}});

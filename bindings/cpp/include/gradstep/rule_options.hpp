@@ -1816,4 +1816,81 @@ struct AdafactorOptions {
   }
 };
 
+enum class DionForm : std::int32_t { kReference = 0, kSimple = 1 };
+
+/// dion. Source: Ahn et al. 2025, Dion: Distributed Orthonormalized Updates (arXiv 2504.05295), algorithm 1; the
+/// numbers of dion_reference and of dion_simple of microsoft/dion.
+///
+///     m = m + g, of the first axis against all others
+///     P = the orthonormal basis of m Q, R = m^T P
+///     m = m - (1 - momentum) * P R^T
+///     Q = R / (lengths of its columns + epsilon)
+///     p = p - learning_rate * sqrt(rows / columns) * P Q^T; every parameter needs 2 axes or more
+///
+/// State of a tensor as a whole: momentum, a number for each element, and Q, a number for each place of a side and each
+/// column of Q, which begins with random numbers that follow from the parameter's name.
+struct DionOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
+  double momentum = 0.95;   ///< share of what a step goes along that stays in the momentum; in [0, 1), default 0.95
+  double weight_decay = 0;  ///< learning_rate * weight_decay * p is subtracted from p; >= 0, default 0
+  double rank = 0;  ///< columns of Q, at most the shorter side of the matrix; 0: by rank_fraction; in [0, 1000000000),
+                    ///< whole, default 0
+  double rank_fraction = 1;              ///< columns of Q in shares of the shorter side, rounded up; >= 0, default 1
+  double epsilon = 1e-8;                 ///< joins the lengths that columns of Q are divided by; >= 0, default 1e-8
+  DionForm form = DionForm::kReference;  ///< reference: wide matrices count as their transposes, and columns of Q that
+                                         ///< nothing comes of stay (dion_reference); simple: never transposed, such
+                                         ///< columns are zero and begin again with the identity (dion_simple)
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
+
+  operator GroupRule() const {
+    return {"dion",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("momentum", momentum),
+             detail::option("weight_decay", weight_decay),
+             detail::option("rank", rank),
+             detail::option("rank_fraction", rank_fraction),
+             detail::option("epsilon", epsilon),
+             detail::option("form", form),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
+  }
+};
+
 }  // namespace gradstep::inline cpp_v0

@@ -1251,3 +1251,55 @@ rule! {
         factored: bool,
     }
 }
+
+/// Option of [`Dion`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DionForm {
+    /// `reference`.
+    Reference,
+    /// `simple`.
+    Simple,
+}
+
+impl crate::options::Field for DionForm {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
+rule! {
+    /// Dion. Source: Ahn et al. 2025, Dion: Distributed Orthonormalized Updates (arXiv 2504.05295), algorithm 1; the
+    /// numbers of dion_reference and of dion_simple of microsoft/dion.
+    ///
+    /// ```text
+    /// m = m + g, of the first axis against all others
+    /// P = the orthonormal basis of m Q, R = m^T P
+    /// m = m - (1 - momentum) * P R^T
+    /// Q = R / (lengths of its columns + epsilon)
+    /// p = p - learning_rate * sqrt(rows / columns) * P Q^T; every parameter needs 2 axes or more
+    /// ```
+    ///
+    /// State of a tensor as a whole: momentum, a number for each element, and Q, a number for each place of a side and
+    /// each column of Q, which begins with random numbers that follow from the parameter's name.
+    Dion by "dion" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of what a step goes along that stays in the momentum; in [0, 1), default 0.95.
+        momentum: f64,
+        /// learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.
+        weight_decay: f64,
+        /// Columns of Q, at most the shorter side of the matrix; 0: by rank_fraction; in [0, 1000000000), whole,
+        /// default 0.
+        rank: f64,
+        /// Columns of Q in shares of the shorter side, rounded up; >= 0, default 1.
+        rank_fraction: f64,
+        /// Joins the lengths that columns of Q are divided by; >= 0, default 1e-8.
+        epsilon: f64,
+        /// Reference: wide matrices count as their transposes, and columns of Q that nothing comes of stay
+        /// (dion_reference); simple: never transposed, such columns are zero and begin again with the identity
+        /// (dion_simple).
+        form: DionForm,
+    }
+}

@@ -26,7 +26,7 @@ double length_of(const std::vector<T>& values) {
 
 TEST(TrustRatio, AChangeIsAsLongAsItsTensorTimesTheRateWhateverTheRule) {
   for (const RuleType& type : rule_types()) {
-    if (type.orthogonalization != nullptr || type.factoring != nullptr || type.average_share != nullptr) continue;
+    if (type.step_scale != nullptr || type.factoring != nullptr || type.average_share != nullptr) continue;
     FirstOrderOptimizer optimizer(make_context(), trusting(type.about.name), make_schema(kShapes, DType::f64));
     Model<double> model;
     model.draw_gradients(0);
@@ -102,6 +102,8 @@ TEST(TrustRatio, ASkippedStepAndAMissingGradientChangeNothing) {
 TEST(TrustRatio, WhatHasAScaleOfItsOwnRefusesIt) {
   expect_error(GRADSTEP_ERR_UNSUPPORTED, "options.trust_ratio: muon has a scale of its own, step_scale",
                [] { trusting("muon"); });
+  expect_error(GRADSTEP_ERR_UNSUPPORTED, "options.trust_ratio: dion has a scale of its own, sqrt(rows / columns)",
+               [] { trusting("dion"); });
 }
 
 }  // namespace

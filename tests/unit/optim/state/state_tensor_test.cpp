@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optim/state/state_tensor.h"
 
+#include <algorithm>
+
 #include "cpu/cpu_backend.h"
 #include "unit/support.h"
 
@@ -39,6 +41,27 @@ TEST(StateTensor, MatricesOfOneFormLieAtOneDistanceOfWholeCacheLines) {
     if (encoding == Encoding::f32) continue;
     EXPECT_EQ(distance(view(0).buckets, view(2).buckets), 64);
   }
+}
+
+TEST(StateTensor, RandomNumbersFollowFromKeyAndPlaceAlone) {
+  const auto context = make_context();
+  const Site site(context->cpu());
+  const auto begun = [&](std::uint64_t key, Slice slice) {
+    TensorForm form{1, 100, Encoding::f64};
+    form.random_key = key;
+    std::vector<StateTensor> tensors(1, StateTensor(form, slice));
+    allocate_tensors(site, pointers(tensors), /*side_by_side=*/true);
+    tensors[0].write_initial(*context, site);
+    const double* numbers = static_cast<const double*>(tensors[0].numbers().data);
+    return std::vector<double>(numbers, numbers + slice.size);
+  };
+  const std::vector<double> whole = begun(7, {0, 100});
+  EXPECT_EQ(begun(7, {40, 60}), std::vector<double>(whole.begin() + 40, whole.end()));
+  EXPECT_NE(begun(8, {0, 100}), whole);
+  EXPECT_GE(*std::ranges::min_element(whole), -1);
+  EXPECT_LT(*std::ranges::min_element(whole), -0.8);
+  EXPECT_GT(*std::ranges::max_element(whole), 0.8);
+  EXPECT_LT(*std::ranges::max_element(whole), 1);
 }
 
 TEST(StateTensor, MemoryIsZerosAndGoesWithTheLastTensorInIt) {

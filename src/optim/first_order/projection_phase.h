@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Momenta of matrices whose parts of low rank become changes (rules/projection.h): the products of the reducer's
+// PowerSGD, and what lies between them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/exchange.h"
+#include "backend/site.h"
+#include "backend/step.h"
+
+namespace gradstep {
+
+class ProjectionPhase {
+ public:
+  /// `site` outlives it.
+  explicit ProjectionPhase(const Site& site) : site_(site) {}
+
+  /// Gives the items scratch, and takes all that a step needs.
+  void set_items(std::vector<ProjectedItem> items);
+  bool has_work() const { return !items_.empty(); }
+  /// After the update of those items: their gradients become changes, if the step is made.
+  void run(const kernels::StepScalars* scalars);
+
+  std::int64_t bytes() const { return static_cast<std::int64_t>(scratch_.bytes() + numbers_.bytes()); }
+
+ private:
+  /// Products of matrices of one dtype, in the order of the step. [1]: of transposed matrices.
+  struct Products {
+    std::vector<LowRank> bases[2];    ///< P
+    std::vector<LowRank> vectors;     ///< P as m's p, to be made orthonormal
+    std::vector<LowRank> factors[2];  ///< R
+    LowRankPlan base_plans[2];
+    LowRankPlan vector_plan;
+    LowRankPlan factor_plans[2];
+  };
+
+  void make_room();
+  void list_products();
+
+  const Site& site_;
+  std::vector<ProjectedItem> items_;
+  Buffer scratch_;  // P and R of all
+  Buffer numbers_;  // f64: scales, partial sums of R
+  WorkList work_;
+  WorkList product_work_;
+  std::vector<Array> products_;  // factors of R
+  Products by_dtype_[2];         // f32, f64
+  NormPlan norms_;
+  ProjectionPlan plan_;
+};
+
+}  // namespace gradstep
