@@ -67,6 +67,10 @@ def muon_kellerjordan(hyper: Options) -> Options:
     return {"momentum": hyper.get("momentum", 0.95), "weight_decay": hyper.get("weight_decay", 0)}
 
 
+def in_bf16(options_of: Callable[[Options], Options]) -> Callable[[Options], Options]:
+    return lambda hyper: options_of(hyper) | {"product_precision": "bf16"}
+
+
 def muon_moonlight(hyper: Options) -> Options:
     return {
         "momentum_form": "sum",
@@ -441,10 +445,12 @@ RULES: dict[str, tuple[str, Callable[[Options], Options]]] = {
     "muon_dion": ("muon", muon_dion),
     "muon_dion_reference": ("muon", muon_dion_reference),
     "muon_kellerjordan": ("muon", muon_kellerjordan),
+    "muon_kellerjordan_bf16": ("muon", in_bf16(muon_kellerjordan)),
     "muon_moonlight": ("muon", muon_moonlight),
     "muon_nvidia": ("muon", muon_nvidia),
     "muon_optax": ("muon", muon_optax),
     "muon_torch": ("muon", muon_torch),
+    "muon_torch_bf16": ("muon", in_bf16(muon_torch)),
     "normuon_dion": ("muon", normuon_dion),
     "normuon_kozistr": ("muon", normuon_kozistr),
     "normuon_nvidia": ("muon", of_nvidia("longer", variance_floor="max")),
