@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# The objects of the loops define their table, or their one function, and nothing else that a linker could merge or prefer: a weak symbol would let
-# an inline function compiled for AVX-512 serve a processor that has none. OBJECTS: the library's objects; NM: the tool.
+# The objects of the loops define their table, or their one function, and nothing else that a linker could merge or prefer:
+# a weak symbol would let an inline function compiled for AVX-512 serve a processor that has none. OBJECTS: the library's
+# objects; NM: the tool.
 foreach(object ${OBJECTS})
   if(NOT object MATCHES "/(loops|dense|products)_([a-z0-9_]+)\\.cpp")
     continue()
