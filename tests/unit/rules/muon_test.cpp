@@ -40,6 +40,16 @@ T to_bf16(T x) {
   return kernels::widen(kernels::convert<kernels::BFloat16>(x));
 }
 
+Matrix transposed(const Matrix& x, std::int64_t rows, std::int64_t columns) {
+  Matrix turned(x.size());
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      turned[static_cast<std::size_t>(j * rows + i)] = x[static_cast<std::size_t>(i * columns + j)];
+    }
+  }
+  return turned;
+}
+
 /// X = a X + (b A + c A^2) X with A = X X^T, `iterations` times; in bf16 what is named here is rounded to it.
 Matrix newton_schulz(Matrix x, std::int64_t rows, std::int64_t columns, const rules::NewtonSchulz& form) {
   const auto settle = [&](Matrix& matrix) {
@@ -64,12 +74,7 @@ Matrix newton_schulz(Matrix x, std::int64_t rows, std::int64_t columns, const ru
   };
   for (std::int32_t k = 0; k < form.iterations; ++k) {
     const auto [a, b, c] = form.step(k);
-    Matrix turned(x.size());
-    for (std::int64_t i = 0; i < rows; ++i) {
-      for (std::int64_t j = 0; j < columns; ++j) {
-        turned[static_cast<std::size_t>(j * rows + i)] = x[static_cast<std::size_t>(i * columns + j)];
-      }
-    }
+    const Matrix turned = transposed(x, rows, columns);
     Matrix square = product(x, turned, rows, columns, rows);
     settle(square);
     const Matrix fourth = product(square, square, rows, rows, rows);
@@ -138,7 +143,10 @@ TEST(Muon, InBf16ItFollowsItsDefinitionAndTakesNumbersOfBf16) {
     const std::vector<double> wide(g.begin(), g.end());
     rules::NewtonSchulz form;
     form.precision = rules::IteratePrecision::bf16;
-    const Matrix o = newton_schulz(wide, rows, columns, form);
+    // Of a tall matrix, X^T X is the smaller one.
+    const Matrix o =
+        rows > columns ? transposed(newton_schulz(transposed(wide, rows, columns), columns, rows, form), columns, rows)
+                       : newton_schulz(wide, rows, columns, form);
     const std::vector<float> narrow_step = step_in_bf16<float>({rows, columns}, g);
     const std::vector<double> wide_step = step_in_bf16<double>({rows, columns}, wide);
     for (std::size_t i = 0; i < size; ++i) {
