@@ -79,7 +79,8 @@ struct Muon {
       {"product_precision", kIteratePrecisions,
        "of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are rounded to "
        "bf16 "
-       "and products sum in f32 (KellerJordan, torch), in bits that depend on the processor"},
+       "and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the "
+       "processor"},
   };
 
   static constexpr State kStates[] = {{.name = "momentum_buffer", .has_signs = true}};

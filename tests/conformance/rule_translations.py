@@ -67,10 +67,6 @@ def muon_kellerjordan(hyper: Options) -> Options:
     return {"momentum": hyper.get("momentum", 0.95), "weight_decay": hyper.get("weight_decay", 0)}
 
 
-def in_bf16(options_of: Callable[[Options], Options]) -> Callable[[Options], Options]:
-    return lambda hyper: options_of(hyper) | {"product_precision": "bf16"}
-
-
 def muon_moonlight(hyper: Options) -> Options:
     return {
         "momentum_form": "sum",
@@ -445,12 +441,10 @@ RULES: dict[str, tuple[str, Callable[[Options], Options]]] = {
     "muon_dion": ("muon", muon_dion),
     "muon_dion_reference": ("muon", muon_dion_reference),
     "muon_kellerjordan": ("muon", muon_kellerjordan),
-    "muon_kellerjordan_bf16": ("muon", in_bf16(muon_kellerjordan)),
     "muon_moonlight": ("muon", muon_moonlight),
     "muon_nvidia": ("muon", muon_nvidia),
     "muon_optax": ("muon", muon_optax),
     "muon_torch": ("muon", muon_torch),
-    "muon_torch_bf16": ("muon", in_bf16(muon_torch)),
     "normuon_dion": ("muon", normuon_dion),
     "normuon_kozistr": ("muon", normuon_kozistr),
     "normuon_nvidia": ("muon", of_nvidia("longer", variance_floor="max")),
@@ -491,15 +485,15 @@ OF_ONE_AXIS: dict[str, Callable[[Options], Rule]] = {
 
 
 def translate(name: str, meta: Options, case: Options) -> Translation:
-    """The rule and its options, beside the learning rate."""
-    if name.endswith("_bf16"):
-        raise Skip("its rounding belongs to the products of torch, and has no definition")
+    """The rule and its options, beside the learning rate. Muon's runs in bf16 have the names of the others, and _bf16."""
+    in_bf16 = {"product_precision": "bf16"} if name.endswith("_bf16") else {}
+    name = name.removesuffix("_bf16")
     if name not in RULES:
         raise Skip(f"no rule {meta.get('rule', name)!r}")
     rule, options_of = RULES[name]
     rates = case["lr"]
     hyper = {"lr": rates[0] if isinstance(rates, list) else rates} | case["hyper"]
-    said = Translation(rule, options_of(hyper))
+    said = Translation(rule, options_of(hyper) | in_bf16)
     if name in OF_ONE_AXIS:
         said.of_one_axis = OF_ONE_AXIS[name](hyper)
         said.rate_of_one_axis = hyper["lr_1d"] / hyper["lr"] if "lr_1d" in hyper else 1.0
