@@ -385,6 +385,10 @@ def reason(text: str) -> Callable[[Options], Options]:
     return skip
 
 
+def in_bf16(options_of: Callable[[Options], Options]) -> Callable[[Options], Options]:
+    return lambda hyper: options_of(hyper) | {"product_precision": "bf16"}
+
+
 # By the name of the file: gradstep's rule, and its options for the source's keywords.
 RULES: dict[str, tuple[str, Callable[[Options], Options]]] = {
     "adabelief_nesterov_optax": ("adabelief", lambda hyper: optax_moments(hyper, nesterov=True)),
@@ -475,6 +479,8 @@ RULES: dict[str, tuple[str, Callable[[Options], Options]]] = {
     "swa_torch": ("sgd", averaged({"average_equal": True})),
     "yogi_optax": ("yogi", optax_moments),
 }
+# Of the same systems, as they are: their matrices are rounded.
+RULES |= {f"{name}_bf16": (rule, in_bf16(options)) for name, (rule, options) in RULES.items() if rule == "muon"}
 
 # What steps tensors of one axis, where that is another rule.
 OF_ONE_AXIS: dict[str, Callable[[Options], Rule]] = {
@@ -485,15 +491,13 @@ OF_ONE_AXIS: dict[str, Callable[[Options], Rule]] = {
 
 
 def translate(name: str, meta: Options, case: Options) -> Translation:
-    """The rule and its options, beside the learning rate. Muon's runs in bf16 have the names of the others, and _bf16."""
-    in_bf16 = {"product_precision": "bf16"} if name.endswith("_bf16") else {}
-    name = name.removesuffix("_bf16")
+    """The rule and its options, beside the learning rate."""
     if name not in RULES:
         raise Skip(f"no rule {meta.get('rule', name)!r}")
     rule, options_of = RULES[name]
     rates = case["lr"]
     hyper = {"lr": rates[0] if isinstance(rates, list) else rates} | case["hyper"]
-    said = Translation(rule, options_of(hyper) | in_bf16)
+    said = Translation(rule, options_of(hyper))
     if name in OF_ONE_AXIS:
         said.of_one_axis = OF_ONE_AXIS[name](hyper)
         said.rate_of_one_axis = hyper["lr_1d"] / hyper["lr"] if "lr_1d" in hyper else 1.0

@@ -388,8 +388,8 @@ typedef struct gradstep_muon_options {
                                 as it comes (AdaMuon: NVIDIA); full: sqrt(min(rows, columns)), with v / (1 -
                                 variance_beta^(t+1)) (AdaMuon: pytorch_optimizer) */
   int32_t product_precision; /* enum gradstep_muon_product_precision: of the Newton-Schulz iterations. f32: that of the
-                                arithmetic type; bf16: X, A and b A + c A^2 are rounded to bf16 and products sum in f32
-                                (KellerJordan, torch), in bits that depend on the processor */
+                                arithmetic type; bf16: X, A and b A + c A^2 are rounded to it, and products sum in f32
+                                (NVIDIA, KellerJordan, torch), in bits that depend on the processor */
   int32_t maximize;          /* bool */
   int32_t master_weights;    /* bool */
   int32_t state_dtype;       /* enum gradstep_state_dtype */

@@ -237,8 +237,8 @@ struct MuonOptions {
                                   ///< (AdaMuon: pytorch_optimizer)
   MuonProductPrecision product_precision =
       MuonProductPrecision::kF32;  ///< of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A
-                                   ///< and b A + c A^2 are rounded to bf16 and products sum in f32 (KellerJordan,
-                                   ///< torch), in bits that depend on the processor
+                                   ///< and b A + c A^2 are rounded to it, and products sum in f32 (NVIDIA,
+                                   ///< KellerJordan, torch), in bits that depend on the processor
   bool maximize = false;
   bool master_weights = false;
   StateDtype state_dtype = StateDtype::kNative;

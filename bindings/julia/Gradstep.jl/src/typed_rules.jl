@@ -85,7 +85,7 @@ Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dio
 - `variance`: what o is divided by the root of: a mean square of each of the rows (NorMuon: dion, `pytorch_optimizer`), of the longer axis (NorMuon: NVIDIA), of the elements (AdaMuon); kept as the state variance
 - `variance_floor`: add: sqrt(v) + `variance_epsilon`; max: sqrt(max(v, `variance_epsilon`))
 - `variance_length`: how long o is then. kept: as before (NorMuon); free: as it comes (AdaMuon: NVIDIA); full: sqrt(min(rows, columns)), with v / (1 - `variance_beta`^(t+1)) (AdaMuon: `pytorch_optimizer`)
-- `product_precision`: of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are rounded to bf16 and products sum in f32 (KellerJordan, torch), in bits that depend on the processor
+- `product_precision`: of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are rounded to it, and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor
 
 State `momentum_buffer`. State of a tensor as a whole: with variance: variance, a number for each row, for each place of
 the longer axis, or for each element. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,

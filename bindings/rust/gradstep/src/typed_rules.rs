@@ -455,7 +455,7 @@ rule! {
         /// columns)), with v / (1 - variance_beta^(t+1)) (AdaMuon: pytorch_optimizer).
         variance_length: MuonVarianceLength,
         /// Of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are rounded to
-        /// bf16 and products sum in f32 (KellerJordan, torch), in bits that depend on the processor.
+        /// it, and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor.
         product_precision: MuonProductPrecision,
     }
 }

@@ -249,7 +249,7 @@ public final class MuonOptions extends RuleOptions {
 
     /**
      * Of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are rounded to
-     * bf16 and products sum in f32 (KellerJordan, torch), in bits that depend on the processor.
+     * it, and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor.
      *
      * @param productPrecision the new one
      * @return this
