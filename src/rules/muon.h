@@ -77,8 +77,8 @@ struct Muon {
        "how long o is then. kept: as before (NorMuon); free: as it comes (AdaMuon: NVIDIA); full: sqrt(min(rows, "
        "columns)), with v / (1 - variance_beta^(t+1)) (AdaMuon: pytorch_optimizer)"},
       {"product_precision", kIteratePrecisions,
-       "of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are rounded to it, "
-       "and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor"},
+       "of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are rounded to it"
+       ", and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor"},
   };
 
   static constexpr State kStates[] = {{.name = "momentum_buffer", .has_signs = true}};
