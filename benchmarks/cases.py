@@ -254,7 +254,7 @@ class TorchMuonInF32:
 
 
 def muon_cases() -> Iterator[Case]:
-    """The matrices of one of GPT-2 small's layers. Both multiply on one thread; numbers of bf16 are compared loosely."""
+    """The matrices of one of GPT-2 small's layers, on one thread each; results in bf16 are compared loosely."""
     peers = {
         "f32": (lambda parameters: TorchMuonInF32(parameters, RATE), "torch in f32", 1e-5),
         "bf16": (lambda parameters: torch.optim.Muon(parameters, lr=RATE, weight_decay=0), "torch.optim", 1e-3),
