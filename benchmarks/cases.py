@@ -8,6 +8,7 @@ each step rounds differently, by up to an ulp of the largest value (1.2e-7 of it
 allowed are 1e-6 of the largest value, times the square root of the number of steps.
 """
 
+import time
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -23,6 +24,8 @@ except ImportError:
 LARGE = 16 * 1024 * 1024
 SMALL = [(64, 64)] * 400
 MICRO_BATCHES = 8
+LAYER = [(2304, 768), (768, 768), (3072, 768), (768, 3072)]
+RATE = 0.02
 
 
 def context() -> gradstep.Context:
@@ -45,8 +48,8 @@ def compare(mine: Sequence[np.ndarray], theirs: Sequence, relative_tolerance: fl
             raise AssertionError(f"gradstep and PyTorch differ by {difference} in values of {largest}")
 
 
-def compare_after_steps(mine: Sequence[np.ndarray], theirs: Sequence, steps: int) -> None:
-    compare(mine, theirs, 1e-6 * steps**0.5)
+def compare_after_steps(mine: Sequence[np.ndarray], theirs: Sequence, steps: int, tolerance: float = 1e-6) -> None:
+    compare(mine, theirs, tolerance * steps**0.5)
 
 
 def add_yardstick() -> Yardstick:
@@ -152,7 +155,15 @@ def powersgd_cases() -> Iterator[Case]:
 
 
 def step_case(
-    name: str, shapes, make_mine, make_theirs, bytes_per_element: float, rounds: int, calls: int = 1, peer="torch fused"
+    name: str,
+    shapes,
+    make_mine,
+    make_theirs,
+    bytes_per_element: float,
+    rounds: int,
+    calls: int = 1,
+    peer: str = "torch fused",
+    tolerance: float = 1e-6,
 ) -> Case:
     mine, gradients = random_arrays(shapes, 2), random_arrays(shapes, 3)
     optimizer = make_mine(mine)
@@ -167,7 +178,7 @@ def step_case(
 
     def check() -> None:
         if theirs:
-            compare_after_steps(mine, theirs, optimizer.step_count)
+            compare_after_steps(mine, theirs, optimizer.step_count, tolerance)
 
     return Case(name, contenders, check, int(bytes_per_element * elements), rounds, calls)
 
@@ -225,6 +236,53 @@ def optimizer_cases() -> Iterator[Case]:
         yield channels_last_case("Adam, channels last, 512x512x3x3", (512, 512, 3, 3))
     yield step_case("Adam, 1 of 16, cost of a call", [(16,)], adam, torch_adam, 0, 31, 500)
     yield step_case("SGD momentum, 1 of 16, cost of a call", [(16,)], sgd, torch_sgd, 0, 31, 500)
+
+
+class TorchMuonInF32:
+    """torch.optim.Muon, which rounds its matrices to bf16, with the same operations in f32."""
+
+    def __init__(self, parameters: Sequence, rate: float) -> None:
+        self._parameters, self._rate = parameters, rate
+        self._momenta = [torch.zeros_like(parameter) for parameter in parameters]
+
+    def step(self) -> None:
+        with torch.no_grad():
+            for parameter, momentum in zip(self._parameters, self._momenta, strict=True):
+                momentum.lerp_(parameter.grad, 0.05)
+                update = self._orthogonalized(parameter.grad.lerp(momentum, 0.95))
+                rows, columns = parameter.shape
+                parameter.add_(update, alpha=-self._rate * max(1, rows / columns) ** 0.5)
+
+    @staticmethod
+    def _orthogonalized(update):
+        x = update.T if update.size(0) > update.size(1) else update
+        x = x / x.norm().clamp(min=1e-7)
+        for _ in range(5):
+            gram = x @ x.T
+            x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=-4.7750, alpha=2.0315), x, beta=3.4445)
+        return x.T if update.size(0) > update.size(1) else x
+
+
+def muon_cases() -> Iterator[Case]:
+    """The matrices of one of GPT-2 small's layers, on one thread each; results in bf16 are compared loosely."""
+    peers = {
+        "f32": (lambda parameters: TorchMuonInF32(parameters, RATE), "torch in f32", 1e-5),
+        "bf16": (lambda parameters: torch.optim.Muon(parameters, lr=RATE, weight_decay=0), "torch.optim", 1e-3),
+    }
+    for precision, (peer, name, tolerance) in peers.items():
+        options = {"learning_rate": RATE, "normalizer": "max", "product_precision": precision}
+        case = step_case(
+            f"Muon in {precision}, a layer of GPT-2",
+            LAYER,
+            lambda arrays, options=options: gradstep.Muon(arrays, context=context(), **options),
+            peer,
+            0,
+            5,
+            peer=name,
+            tolerance=tolerance,
+        )
+        case.clock = time.thread_time  # arithmetic, out of the caches
+        yield case
 
 
 def precision_cases() -> Iterator[Case]:
@@ -350,7 +408,16 @@ def all_cases() -> Iterator[Case]:
     """Made one after another, so that only one case's arrays are in memory."""
     yield from memory_cases()
     yardstick = add_yardstick()
-    for family in (accumulate_cases, optimizer_cases, precision_cases, sparse_cases, powersgd_cases, window_cases):
+    families = (
+        accumulate_cases,
+        optimizer_cases,
+        muon_cases,
+        precision_cases,
+        sparse_cases,
+        powersgd_cases,
+        window_cases,
+    )
+    for family in families:
         for case in family():
             if case.bytes_moved:
                 case.yardstick = yardstick

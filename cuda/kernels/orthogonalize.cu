@@ -9,6 +9,7 @@
 
 #include "device/chunk.h"
 #include "device/reduce.h"
+#include "kernels/convert.h"
 #include "libraries/cublas.h"
 #include "operations.h"
 #include "rules/constants.h"
@@ -53,8 +54,8 @@ struct OrthogonalFactors {
   }
 };
 
-/// Into scratch, where they lie side by side; a block has a chunk.
-template <class T>
+/// From numbers of Stored into scratch of T, where they lie side by side; a block has a chunk.
+template <class Stored, class T>
 struct NormalizeMatrices {
   static constexpr const char* kName = "normalize_matrices";
   static constexpr int kThreads = kChunkThreads;
@@ -67,14 +68,15 @@ struct NormalizeMatrices {
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     const Chunk chunk = block.load(chunks + block.index());
-    const T* from = static_cast<const T*>(block.checked(matrices + chunk.item)->numbers);
-    const T factor = static_cast<T>(block.load(factors + chunk.item));
+    const Stored* from = static_cast<const Stored*>(block.checked(matrices + chunk.item)->numbers);
+    const Stored factor = static_cast<Stored>(block.load(factors + chunk.item));
     T* to = x + chunk.item * size;
-    for_each_element(block, chunk, [&](std::int64_t i) { block.store(to + i, block.load(from + i) * factor); });
+    for_each_element(block, chunk,
+                     [&](std::int64_t i) { block.store(to + i, kernels::convert<T>(block.load(from + i) * factor)); });
   }
 };
 
-template <class T>
+template <class Stored, class T>
 struct WriteOrthogonal {
   static constexpr const char* kName = "write_orthogonal";
   static constexpr int kThreads = kChunkThreads;
@@ -86,9 +88,11 @@ struct WriteOrthogonal {
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     const Chunk chunk = block.load(chunks + block.index());
-    T* to = static_cast<T*>(block.checked(matrices + chunk.item)->numbers);
+    Stored* to = static_cast<Stored*>(block.checked(matrices + chunk.item)->numbers);
     const T* from = x + chunk.item * size;
-    for_each_element(block, chunk, [&](std::int64_t i) { block.store(to + i, block.load(from + i)); });
+    for_each_element(block, chunk, [&](std::int64_t i) {
+      block.store(to + i, static_cast<Stored>(kernels::widen(block.load(from + i))));
+    });
   }
 };
 
@@ -131,7 +135,6 @@ struct AdvanceVariance {
   VarianceUnits units;
   std::int64_t total;  ///< units of all matrices
   const kernels::StepScalars* scalars;
-  const T* x;
   UnitFactor* factors;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
@@ -140,15 +143,15 @@ struct AdvanceVariance {
     const std::int64_t matrix = place / count;
     const std::int64_t unit = place % count;
     const std::int64_t length = place < total ? units.length() : 0;
+    const RawMatrix& item = *block.checked(matrices + (place < total ? matrix : 0));
+    const T* numbers = static_cast<const T*>(item.numbers);
     double sum = 0;
     for (std::int64_t i = block.thread() % kWarp; i < length; i += kWarp) {
-      const auto number =
-          static_cast<double>(block.load(x + matrix * units.rows * units.columns + units.element(unit, i)));
+      const auto number = static_cast<double>(block.load(numbers + units.element(unit, i)));
       sum += number * number;
     }
     sum = fold_warp(block, sum);
     if (place >= total || block.thread() % kWarp != 0) return;
-    const RawMatrix& item = *block.checked(matrices + matrix);
     const rules::VarianceStep step = rules::variance_step(block.checked(item.constants)->usual);
     T* kept = static_cast<T*>(item.variances) + unit;
     T variance = block.load(kept);
@@ -193,15 +196,15 @@ struct DivideByVariance {
   static constexpr int kThreads = kChunkThreads;
 
   const Chunk* chunks;
+  const RawMatrix* matrices;
   VarianceUnits units;
   const UnitFactor* factors;
   const double* scales;
-  T* x;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     const Chunk chunk = block.load(chunks + block.index());
     const T scale = static_cast<T>(block.load(scales + chunk.item));
-    T* numbers = x + chunk.item * units.rows * units.columns;
+    T* numbers = static_cast<T*>(block.checked(matrices + chunk.item)->numbers);
     const UnitFactor* own = factors + chunk.item * units.count();
     for_each_element(block, chunk, [&](std::int64_t i) {
       const T factor = static_cast<T>(block.load(&own[units.of(i)].factor));
@@ -227,8 +230,11 @@ struct OrthogonalBatch {
   std::int64_t size() const { return rows * columns; }
   std::int64_t square() const { return std::min(rows, columns) * std::min(rows, columns); }
   std::int64_t count() const { return static_cast<std::int64_t>(matrices.size()); }
-  /// Numbers: X and its successor, A and B.
-  std::int64_t scratch() const { return count() * 2 * (size() + square()); }
+  bool is_of_bf16() const { return form.precision == rules::IteratePrecision::bf16; }
+  /// Bytes: X and its successor, A and B.
+  std::int64_t scratch() const {
+    return count() * 2 * (size() + square()) * size_of(is_of_bf16() ? DType::bf16 : dtype);
+  }
 
   bool takes(const OrthogonalItem& item) const {
     return item.rows == rows && item.columns == columns && item.matrix.dtype == dtype && item.form == form &&
@@ -273,7 +279,7 @@ void make_batches(PreparedOrthogonal& form, const OrthogonalPlan& plan) {
   for (const auto& batch : form.batches) {
     batch->norms.work = &batch->work;
     batch->norms.arrays = {batch->arrays, 0};
-    form.scratch_bytes = std::max(form.scratch_bytes, batch->scratch() * size_of(batch->dtype));
+    form.scratch_bytes = std::max(form.scratch_bytes, batch->scratch());
     form.most_chunks = std::max(form.most_chunks, static_cast<std::int64_t>(batch->work.chunks().size()));
     form.most_matrices = std::max(form.most_matrices, batch->count());
     form.most_units = std::max(form.most_units, batch->count() * batch->variance.count(batch->rows, batch->columns));
@@ -282,19 +288,20 @@ void make_batches(PreparedOrthogonal& form, const OrthogonalPlan& plan) {
 
 template <class T>
 void divide_by_variance(PreparedOrthogonal& form, const OrthogonalBatch& batch, const RawMatrix* matrices,
-                        const Chunks& chunks, const kernels::StepScalars* scalars, T* x, CudaQueue& queue) {
+                        const Chunks& chunks, const kernels::StepScalars* scalars, CudaQueue& queue) {
   const VarianceUnits units{batch.variance, batch.rows, batch.columns};
   const std::int64_t total = batch.count() * batch.variance.count(batch.rows, batch.columns);
   if (total == 0) return;
   auto* factors = form.unit_factors.of<UnitFactor>(queue, form.most_units);
   auto* scales = form.factors.of<double>(queue, form.most_matrices);
   launch(queue, parts_of(total, AdvanceVariance<T>::kWarps),
-         AdvanceVariance<T>{matrices, units, total, scalars, x, factors});
+         AdvanceVariance<T>{matrices, units, total, scalars, factors});
   launch(queue, batch.count(), VarianceScales{units, factors, scales});
-  launch(queue, chunks.count, DivideByVariance<T>{chunks.chunks, units, factors, scales, x});
+  launch(queue, chunks.count, DivideByVariance<T>{chunks.chunks, matrices, units, factors, scales});
 }
 
-template <class T>
+/// Matrices of numbers of Stored, whose iterates are of T.
+template <class Stored, class T>
 void orthogonalize_batch(PreparedOrthogonal& form, OrthogonalBatch& batch, const kernels::StepScalars* scalars,
                          CudaQueue& queue) {
   batch.table.begin(queue);
@@ -314,7 +321,7 @@ void orthogonalize_batch(PreparedOrthogonal& form, OrthogonalBatch& batch, const
   T* b = a + count * square;
   square_chunks(batch.norms, 1, squares, queue);
   launch(queue, count, OrthogonalFactors{matrices, (size + kChunk - 1) / kChunk, batch.form, squares, factors});
-  launch(queue, chunks.count, NormalizeMatrices<T>{chunks.chunks, matrices, factors, size, x});
+  launch(queue, chunks.count, NormalizeMatrices<Stored, T>{chunks.chunks, matrices, factors, size, x});
   const bool is_tall = batch.rows > batch.columns;
   Cublas& cublas = *form.cublas;
   for (std::int32_t k = 0; k < batch.form.iterations; ++k) {
@@ -324,14 +331,15 @@ void orthogonalize_batch(PreparedOrthogonal& form, OrthogonalBatch& batch, const
     const MatrixBatch<const T> bs{b, n, n, square};
     cublas.multiply<T>(is_tall ? transposed(xs) : xs, is_tall ? xs : transposed(xs), {a, n, n, square}, count, queue);
     queue.copy(b, a, static_cast<std::size_t>(count * square) * sizeof(T));
-    cublas.add_product<T>(static_cast<T>(step.c), as, as, static_cast<T>(step.b), {b, n, n, square}, count, queue);
+    cublas.add_product<T>(static_cast<SumOf<T>>(step.c), as, as, static_cast<SumOf<T>>(step.b), {b, n, n, square},
+                          count, queue);
     queue.copy(next, x, static_cast<std::size_t>(count * size) * sizeof(T));
-    cublas.add_product<T>(1, is_tall ? xs : bs, is_tall ? bs : xs, static_cast<T>(step.a),
+    cublas.add_product<T>(1, is_tall ? xs : bs, is_tall ? bs : xs, static_cast<SumOf<T>>(step.a),
                           {next, batch.rows, batch.columns, size}, count, queue);
     std::swap(x, next);
   }
-  divide_by_variance(form, batch, matrices, chunks, scalars, x, queue);
-  launch(queue, chunks.count, WriteOrthogonal<T>{chunks.chunks, matrices, size, x});
+  launch(queue, chunks.count, WriteOrthogonal<Stored, T>{chunks.chunks, matrices, size, x});
+  divide_by_variance<Stored>(form, batch, matrices, chunks, scalars, queue);
 }
 
 }  // namespace
@@ -340,6 +348,7 @@ void reserve_orthogonal(const OrthogonalPlan& plan, CudaQueue& queue) {
   auto& form = plan.prepared.get<PreparedOrthogonal>();
   if (form.cublas != nullptr) return;
   form.cublas = std::make_unique<Cublas>(queue.device());
+  form.cublas->round_results_once();
   make_batches(form, plan);
   form.scratch.of<std::byte>(queue, form.scratch_bytes);
   form.unit_factors.of<UnitFactor>(queue, form.most_units);
@@ -348,8 +357,14 @@ void reserve_orthogonal(const OrthogonalPlan& plan, CudaQueue& queue) {
 void orthogonalize(const OrthogonalPlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue) {
   auto& form = plan.prepared.get<PreparedOrthogonal>();
   for (const auto& batch : form.batches) {
-    const auto run = batch->dtype == DType::f64 ? orthogonalize_batch<double> : orthogonalize_batch<float>;
-    run(form, *batch, scalars, queue);
+    using kernels::BFloat16;
+    const bool is_wide = batch->dtype == DType::f64;
+    if (batch->is_of_bf16()) {
+      (is_wide ? orthogonalize_batch<double, BFloat16> : orthogonalize_batch<float, BFloat16>)(form, *batch, scalars,
+                                                                                               queue);
+    } else {
+      (is_wide ? orthogonalize_batch<double, double> : orthogonalize_batch<float, float>)(form, *batch, scalars, queue);
+    }
   }
 }
 

@@ -17,6 +17,11 @@ constexpr std::size_t kWorkspaceAlignment = 256;
 // cublasMath_t.
 constexpr int kDefaultMath = 0;
 constexpr int kTf32Math = 3;
+constexpr int kSumsInFullMath = 16;
+// cudaDataType_t, cublasComputeType_t, cublasGemmAlgo_t.
+constexpr int kTypeBf16 = 14;
+constexpr int kSumsInF32 = 68;
+constexpr int kAnyAlgorithm = -1;
 
 CublasFunctions find_cublas_functions() {
   const Library& library = cublas_library();
@@ -29,6 +34,7 @@ CublasFunctions find_cublas_functions() {
   library.find(functions.set_math_mode, "cublasSetMathMode");
   library.find(functions.multiply_f32, "cublasSgemmStridedBatched");
   library.find(functions.multiply_f64, "cublasDgemmStridedBatched");
+  library.find(functions.multiply_typed, "cublasGemmStridedBatchedEx");
   return functions;
 }
 
@@ -51,6 +57,11 @@ void Cublas::round_operands(bool to_tf32) {
   check(functions().set_math_mode(handle(), to_tf32 ? kTf32Math : kDefaultMath), "SetMathMode");
 }
 
+void Cublas::round_results_once() {
+  const OnDevice current(device());
+  check(functions().set_math_mode(handle(), kDefaultMath | kSumsInFullMath), "SetMathMode");
+}
+
 /// A workspace of our own: that of the library, which a handle has again whenever its stream is set, is one for all
 /// streams, and cannot be captured.
 void Cublas::begin(CudaQueue& queue) {
@@ -65,7 +76,7 @@ void Cublas::begin(CudaQueue& queue) {
 
 // cuBLAS takes columns for rows, and so sees every matrix transposed: c^T = b^T a^T.
 template <class T>
-void Cublas::add_product(T scale, const MatrixBatch<const T>& a, const MatrixBatch<const T>& b, T keep,
+void Cublas::add_product(SumOf<T> scale, const MatrixBatch<const T>& a, const MatrixBatch<const T>& b, SumOf<T> keep,
                          const MatrixBatch<T>& c, std::int64_t count, CudaQueue& queue) {
   if (count == 0) return;
   const BesideCapture beside(device());  // it loads what it needs at its first use
@@ -77,7 +88,14 @@ void Cublas::add_product(T scale, const MatrixBatch<const T>& a, const MatrixBat
                    row_length(a), a.stride, &keep, c.first, row_length(c), c.stride, static_cast<int>(count)),
           name);
   };
-  if constexpr (std::is_same_v<T, double>) {
+  if constexpr (sizeof(T) == 2) {
+    check(functions().multiply_typed(handle(), b.transposed ? 1 : 0, a.transposed ? 1 : 0, static_cast<int>(c.columns),
+                                     static_cast<int>(c.rows), static_cast<int>(inner), &scale, b.first, kTypeBf16,
+                                     row_length(b), b.stride, a.first, kTypeBf16, row_length(a), a.stride, &keep,
+                                     c.first, kTypeBf16, row_length(c), c.stride, static_cast<int>(count), kSumsInF32,
+                                     kAnyAlgorithm),
+          "GemmStridedBatchedEx");
+  } else if constexpr (std::is_same_v<T, double>) {
     call(functions().multiply_f64, "DgemmStridedBatched");
   } else {
     call(functions().multiply_f32, "SgemmStridedBatched");
@@ -100,10 +118,16 @@ template void Cublas::add_product(float scale, const MatrixBatch<const float>& a
                                   float keep, const MatrixBatch<float>& c, std::int64_t count, CudaQueue& queue);
 template void Cublas::add_product(double scale, const MatrixBatch<const double>& a, const MatrixBatch<const double>& b,
                                   double keep, const MatrixBatch<double>& c, std::int64_t count, CudaQueue& queue);
+template void Cublas::add_product(float scale, const MatrixBatch<const kernels::BFloat16>& a,
+                                  const MatrixBatch<const kernels::BFloat16>& b, float keep,
+                                  const MatrixBatch<kernels::BFloat16>& c, std::int64_t count, CudaQueue& queue);
 template void Cublas::multiply(const MatrixBatch<const float>& a, const MatrixBatch<const float>& b,
                                const MatrixBatch<float>& c, std::int64_t count, CudaQueue& queue);
 template void Cublas::multiply(const MatrixBatch<const double>& a, const MatrixBatch<const double>& b,
                                const MatrixBatch<double>& c, std::int64_t count, CudaQueue& queue);
+template void Cublas::multiply(const MatrixBatch<const kernels::BFloat16>& a,
+                               const MatrixBatch<const kernels::BFloat16>& b, const MatrixBatch<kernels::BFloat16>& c,
+                               std::int64_t count, CudaQueue& queue);
 template void Cublas::subtract_product(const MatrixBatch<const double>& a, const MatrixBatch<const double>& b,
                                        const MatrixBatch<double>& c, std::int64_t count, CudaQueue& queue);
 

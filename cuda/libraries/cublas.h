@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
+#include "kernels/convert.h"
 #include "libraries/handle.h"
 
 struct cublasContext;  // of the library
@@ -26,6 +28,10 @@ struct CublasFunctions : HandleFunctions<cublasContext> {
   int (*multiply_f64)(Handle handle, int transposes_a, int transposes_b, int m, int n, int k, const double* alpha,
                       const double* a, int lda, long long stride_a, const double* b, int ldb, long long stride_b,
                       const double* beta, double* c, int ldc, long long stride_c, int count);
+  int (*multiply_typed)(Handle handle, int transposes_a, int transposes_b, int m, int n, int k, const void* alpha,
+                        const void* a, int type_a, int lda, long long stride_a, const void* b, int type_b, int ldb,
+                        long long stride_b, const void* beta, void* c, int type_c, int ldc, long long stride_c,
+                        int count, int arithmetic, int algorithm);
 };
 
 /// The process's own. Throws BACKEND_UNAVAILABLE where there is no cuBLAS.
@@ -48,6 +54,10 @@ MatrixBatch<T> transposed(MatrixBatch<T> batch) {
   return batch;
 }
 
+/// Products of numbers in 16 bits are summed in f32, and scaled.
+template <class T>
+using SumOf = std::conditional_t<sizeof(T) == 2, float, T>;
+
 class Cublas : public LibraryHandle<CublasFunctions> {
  public:
   explicit Cublas(int device);
@@ -55,6 +65,9 @@ class Cublas : public LibraryHandle<CublasFunctions> {
   /// From now on products of f32 numbers may be made by tensor cores, which round each to TF32 first (10 bits behind
   /// the point) and sum in f32. A new handle's are those of the f32 numbers.
   void round_operands(bool to_tf32);
+
+  /// Of products whose result has 16 bits, none is rounded before it is whole.
+  void round_results_once();
 
   /// c = a b for `count` matrices each.
   template <class T>
@@ -65,9 +78,9 @@ class Cublas : public LibraryHandle<CublasFunctions> {
   void subtract_product(const MatrixBatch<const T>& a, const MatrixBatch<const T>& b, const MatrixBatch<T>& c,
                         std::int64_t count, CudaQueue& queue);
 
-  /// c = keep c + scale a b, where c is neither a nor b.
+  /// c = keep c + scale a b, where c is neither a nor b. Of f32, f64 or bf16.
   template <class T>
-  void add_product(T scale, const MatrixBatch<const T>& a, const MatrixBatch<const T>& b, T keep,
+  void add_product(SumOf<T> scale, const MatrixBatch<const T>& a, const MatrixBatch<const T>& b, SumOf<T> keep,
                    const MatrixBatch<T>& c, std::int64_t count, CudaQueue& queue);
 
  private:

@@ -67,9 +67,13 @@ const Arithmetic& choose_arithmetic([[maybe_unused]] const Loops& loops) {
 #if defined(GRADSTEP_HAS_X86_LOOPS)
   static constexpr Arithmetic kAvx2{"fused", kDenseAvx2};
   static constexpr Arithmetic kAvx512{"fused", kDenseAvx512};
+  static const Dense kDenseOfPairs = dense_avx512_bf16();
+  static const Arithmetic kAvx512OfPairs{"fused", kDenseOfPairs};
   // AVX2 loops do without FMA, these do not.
   if (&loops != &kLoops_baseline && processor().has_fma) {
-    return &loops == &kLoops_avx512 ? kAvx512 : kAvx2;
+    if (&loops != &kLoops_avx512) return kAvx2;
+    // Intel's make half as many of a pair's operations in a cycle as of a number's, and so gain nothing by pairs.
+    return processor().has_avx512_bf16 && !processor().is_intel ? kAvx512OfPairs : kAvx512;
   }
 #endif
   return kBaselineArithmetic;

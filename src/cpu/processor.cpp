@@ -22,9 +22,9 @@ struct Registers {
 };
 
 /// Zeros for a leaf that the processor does not have.
-Registers leaf(unsigned number) {
+Registers leaf(unsigned number, unsigned part = 0) {
   Registers r;
-  __get_cpuid_count(number, 0, &r.eax, &r.ebx, &r.ecx, &r.edx);
+  __get_cpuid_count(number, part, &r.eax, &r.ebx, &r.ecx, &r.edx);
   return r;
 }
 
@@ -41,6 +41,7 @@ std::uint32_t saved_registers() {
 constexpr std::uint32_t kXmmAndYmm = 1U << 1 | 1U << 2;
 constexpr std::uint32_t kMasksAndZmm = 1U << 5 | 1U << 6 | 1U << 7;
 constexpr std::uint32_t kAvx512 = bit_AVX512F | bit_AVX512DQ | bit_AVX512BW | bit_AVX512VL;
+constexpr std::uint32_t kAvx512Bf16 = 1U << 5;
 
 Processor ask() {
   Processor answer;
@@ -55,6 +56,8 @@ Processor ask() {
   answer.has_fma = has_all(features, bit_FMA);
   answer.has_avx2 = has_all(extended, bit_AVX2) && has_all(features, bit_F16C);
   answer.has_avx512 = answer.has_avx2 && has_all(saved, kMasksAndZmm) && has_all(extended, kAvx512);
+  const bool has_second_part = leaf(7).eax >= 1;
+  answer.has_avx512_bf16 = answer.has_avx512 && has_second_part && has_all(leaf(7, 1).eax, kAvx512Bf16);
   return answer;
 }
 

@@ -13,6 +13,7 @@ struct Processor {
   bool has_avx2 = false;  ///< and F16C, which is older
   bool has_fma = false;
   bool has_avx512 = false;  ///< F, BW, DQ and VL
+  bool has_avx512_bf16 = false;
 };
 
 /// Asked once; from any thread, and while the library is loaded.

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arena of a sharded step, through which tensors travel: one region for each dtype.
+// The arena of a sharded step, through which tensors travel: one region for each dtype, and one for those of it that
+// one rank each has as a whole.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@ namespace gradstep {
 /// Parameters of one dtype, one after the other in the arena. A rank's slices of them are contiguous there.
 struct ArenaRegion {
   DType dtype = DType::f32;
+  bool is_divided = true;
   std::vector<std::size_t> parameters;
   std::vector<std::int64_t> first;   ///< by position: where the parameter begins, in elements
   std::vector<std::int64_t> counts;  ///< elements by rank
@@ -32,9 +34,10 @@ struct ArenaRegion {
   Array all(const Buffer& arena) const { return array(arena, 0, elements); }
 };
 
-/// `slices`: by rank, then parameter. `arithmetic`: parameters lie there in their arithmetic types.
+/// `slices`: by rank, then parameter. `costs`: of parameters that are not divided (sharding.h). `arithmetic`:
+/// parameters lie there in their arithmetic types.
 std::vector<ArenaRegion> arena_regions(const Schema& schema, std::span<const std::vector<Slice>> slices,
-                                       std::int32_t own_rank, bool arithmetic);
+                                       std::span<const double> costs, std::int32_t own_rank, bool arithmetic);
 /// The size of an arena that has room for them.
 std::int64_t arena_bytes(std::span<const ArenaRegion> regions);
 

@@ -9,6 +9,7 @@
 #include "core/absence.h"
 #include "core/error.h"
 #include "kernels/norm_scale.h"
+#include "optim/assignment.h"
 
 namespace gradstep {
 
@@ -52,7 +53,7 @@ GradientExchange exchange_of(const gradstep_sharding_options& options) {
 
 Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Communicator> channel,
                    const Schema& schema, const gradstep_sharding_options& options, Dealing dealing,
-                   const std::vector<bool>& undivided)
+                   const std::vector<double>& costs)
     : site_(site),
       comm_(std::move(channel)),
       data_(*comm_, context, site),
@@ -61,10 +62,14 @@ Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Com
       dealing_(dealing),
       parameters_(site, data_, arena_, work_, part_) {
   own_norm_.work = &own_work_;
-  deal_out(schema, undivided);
-  gradient_regions_ = arena_regions(schema, slices_, comm_->rank(), /*arithmetic=*/true);
+  deal_out(schema, costs);
+  list_runs(schema);
+  if (runs_.size() > 1) {
+    by_rank_ = site_.allocate(static_cast<std::size_t>(chunk_count()) * kLargestPartial, /*zeroed=*/false);
+  }
+  gradient_regions_ = arena_regions(schema, slices_, costs, comm_->rank(), /*arithmetic=*/true);
   std::vector<ArenaRegion> params;
-  if (!is_whole()) params = arena_regions(schema, slices_, comm_->rank(), /*arithmetic=*/false);
+  if (!is_whole()) params = arena_regions(schema, slices_, costs, comm_->rank(), /*arithmetic=*/false);
   arena_ = site_.allocate(static_cast<std::size_t>(std::max(arena_bytes(gradient_regions_), arena_bytes(params))),
                           /*zeroed=*/false);
 
@@ -99,33 +104,59 @@ Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Com
   }
 }
 
-// A chunk, or a parameter that is not divided, goes to the rank in whose share of all elements its middle lies.
-void Sharding::deal_out(const Schema& schema, const std::vector<bool>& undivided) {
+// A chunk goes to the rank in whose share of all elements that are dealt so its middle lies.
+void Sharding::deal_out(const Schema& schema, const std::vector<double>& costs) {
   const auto ranks = static_cast<std::size_t>(comm_->world_size());
   slices_.assign(ranks, std::vector<Slice>(schema.size()));
   chunk_counts_.assign(ranks, 0);
+  const auto is_one = [&](std::size_t i) { return !costs.empty() && costs[i] > 0; };
   std::int64_t total = 0;
-  for (const Parameter& parameter : schema) total += parameter.size;
+  for (std::size_t i = 0; i < schema.size(); ++i) total += is_one(i) ? 0 : schema[i].size;
+  const std::vector<std::int32_t> owners = assign_longest_first(costs, comm_->world_size());
   std::int64_t before = 0;
+  const auto give = [&](std::size_t i, std::size_t rank, std::int64_t offset, std::int64_t length) {
+    Slice& slice = slices_[rank][i];
+    if (slice.size == 0) slice.begin = offset;
+    slice.size += length;
+    chunk_counts_[rank] += (length + kChunk - 1) / kChunk;
+  };
   for (std::size_t i = 0; i < schema.size(); ++i) {
-    const bool is_one = !undivided.empty() && undivided[i];
-    const std::int64_t part = is_one ? std::max<std::int64_t>(schema[i].size, 1) : kChunk;
-    for (std::int64_t offset = 0; offset < schema[i].size; offset += part) {
-      const std::int64_t length = std::min(part, schema[i].size - offset);
+    const std::int64_t size = schema[i].size;
+    if (is_whole() || is_one(i)) {
+      const auto owner = is_whole() ? 0 : static_cast<std::size_t>(owners[i]);
+      for (std::size_t r = owner; r < (is_whole() ? ranks : owner + 1); ++r) give(i, r, 0, size);
+      continue;
+    }
+    for (std::int64_t offset = 0; offset < size; offset += kChunk) {
+      const std::int64_t length = std::min(kChunk, size - offset);
       const double middle = static_cast<double>(before) + static_cast<double>(length) / 2;
       const auto share = static_cast<std::size_t>(middle * static_cast<double>(ranks) / static_cast<double>(total));
-      const std::size_t rank = std::min(share, ranks - 1);
       before += length;
-      for (std::size_t r = is_whole() ? 0 : rank; r < (is_whole() ? ranks : rank + 1); ++r) {
-        Slice& slice = slices_[r][i];
-        if (slice.size == 0) slice.begin = offset;
-        slice.size += length;
-        chunk_counts_[r] += (length + kChunk - 1) / kChunk;
-      }
+      give(i, std::min(share, ranks - 1), offset, length);
     }
   }
   partial_bytes_.resize(ranks);
   gather_bytes_.resize(ranks);
+}
+
+void Sharding::list_runs(const Schema& schema) {
+  if (is_whole()) return;
+  std::int64_t by_rank = 0;
+  for (const std::vector<Slice>& slices : slices_) {
+    std::int64_t first = 0;  // of the parameter
+    for (std::size_t i = 0; i < schema.size(); ++i) {
+      const std::int64_t count = (slices[i].size + kChunk - 1) / kChunk;
+      const std::int64_t in_schema = first + slices[i].begin / kChunk;
+      first += (schema[i].size + kChunk - 1) / kChunk;
+      if (count == 0) continue;
+      if (!runs_.empty() && runs_.back().in_schema + runs_.back().count == in_schema) {
+        runs_.back().count += count;
+      } else {
+        runs_.push_back({by_rank, in_schema, count});
+      }
+      by_rank += count;
+    }
+  }
 }
 
 Sharding::Agreement Sharding::agree(const BufferList& grads, const GradientExchange& exchange, Agreement own,
@@ -235,12 +266,18 @@ std::int64_t Sharding::first_chunk() const {
   return std::accumulate(chunk_counts_.begin(), chunk_counts_.begin() + comm_->rank(), std::int64_t{0});
 }
 
-void Sharding::gather_partials(void* partials, std::size_t each, const Deadline& deadline) const {
+void Sharding::gather_partials(void* by_rank, void* partials, std::size_t each, const Deadline& deadline) const {
   for (std::size_t r = 0; r < chunk_counts_.size(); ++r) {
     partial_bytes_[r] = chunk_counts_[r] * static_cast<std::int64_t>(each);
   }
-  const auto before = static_cast<std::size_t>(first_chunk()) * each;
-  data_.all_gather_v(static_cast<std::byte*>(partials) + before, partials, partial_bytes_, deadline);
+  const auto* gathered = static_cast<std::byte*>(by_rank);
+  data_.all_gather_v(gathered + static_cast<std::size_t>(first_chunk()) * each, by_rank, partial_bytes_, deadline);
+  if (by_rank == partials) return;
+  for (const Run& run : runs_) {
+    site_.queue().copy(static_cast<std::byte*>(partials) + static_cast<std::size_t>(run.in_schema) * each,
+                       gathered + static_cast<std::size_t>(run.by_rank) * each,
+                       static_cast<std::size_t>(run.count) * each);
+  }
 }
 
 /// All ranks fold the same partials, and so agree on whether squares have left f64's range.
@@ -299,7 +336,7 @@ void Sharding::gather(std::size_t parameter, const Array& own, std::int64_t per_
 std::int64_t Sharding::bytes() const {
   std::size_t bytes = arena_.bytes();
   for (const ArenaRegion& region : gradient_regions_) bytes += region.own.bytes();
-  return static_cast<std::int64_t>(bytes + squares_.bytes());
+  return static_cast<std::int64_t>(bytes + squares_.bytes() + by_rank_.bytes());
 }
 
 }  // namespace gradstep

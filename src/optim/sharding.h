@@ -3,10 +3,10 @@
 //
 // A model spread over ranks: who owns which part of every tensor, and how gradients and parameters travel in a step.
 //
-// The chunks of all parameters, in the order of the schema, are dealt out in one contiguous run per rank, by elements.
-// A slice thus begins at a multiple of kChunk, so that a norm is folded from the very partials of an unsharded step and
-// block codes stay whole; a matrix that a rule works on as a whole goes to one rank. An optimizer that deals out
-// something else than elements gets whole tensors on every rank.
+// The chunks of parameters, in the order of the schema, are dealt out in one contiguous run per rank, by elements. A
+// slice thus begins at a multiple of kChunk, so that a norm is folded from the very partials of an unsharded step and
+// block codes stay whole. Tensors that a rule works on as a whole go to one rank each, the dearest first
+// (assignment.h). An optimizer that deals out something else than elements gets whole tensors on every rank.
 #pragma once
 
 #include <cstdint>
@@ -43,10 +43,10 @@ enum class Dealing : std::uint8_t {
 
 class Sharding {
  public:
-  /// `channel` is this object's own. `site` is the optimizer's, and outlives this. `undivided`: the parameters that one
-  /// rank has as a whole; empty = none.
+  /// `channel` is this object's own. `site` is the optimizer's, and outlives this. `costs`: of the parameters that one
+  /// rank has as a whole; 0 = ranks have slices, as of all if it is empty.
   Sharding(const Context& context, const Site& site, std::shared_ptr<Communicator> channel, const Schema& schema,
-           const gradstep_sharding_options& options, Dealing dealing, const std::vector<bool>& undivided);
+           const gradstep_sharding_options& options, Dealing dealing, const std::vector<double>& costs);
 
   const gradstep_sharding_options& options() const { return options_; }
   const GradientExchange& default_exchange() const { return exchange_; }
@@ -83,8 +83,10 @@ class Sharding {
   /// Collective; at the site.
   template <class Partial>
   void gather_partials(FunctionRef<void(Partial*)> measure, Partial* partials, const Deadline& deadline) const {
-    measure(partials + first_chunk());
-    gather_partials(partials, sizeof(Partial), deadline);
+    static_assert(sizeof(Partial) <= kLargestPartial);
+    void* by_rank = by_rank_.data() != nullptr ? by_rank_.data() : partials;
+    measure(static_cast<Partial*>(by_rank) + first_chunk());
+    gather_partials(by_rank, partials, sizeof(Partial), deadline);
   }
   std::int64_t chunk_count() const;
   /// The rank that has the first element of a parameter.
@@ -103,11 +105,14 @@ class Sharding {
   std::int64_t bytes() const;
 
  private:
-  void deal_out(const Schema& schema, const std::vector<bool>& undivided);
+  static constexpr std::size_t kLargestPartial = 2 * sizeof(double);
+
+  void deal_out(const Schema& schema, const std::vector<double>& costs);
+  void list_runs(const Schema& schema);
   void show_gradients(std::span<const Array> grads, bool local);
   /// The index of this rank's first chunk among those of all ranks.
   std::int64_t first_chunk() const;
-  void gather_partials(void* partials, std::size_t each, const Deadline& deadline) const;
+  void gather_partials(void* by_rank, void* partials, std::size_t each, const Deadline& deadline) const;
 
   const Site& site_;
   std::shared_ptr<Communicator> comm_;
@@ -115,8 +120,15 @@ class Sharding {
   gradstep_sharding_options options_;
   GradientExchange exchange_;
   Dealing dealing_;
-  std::vector<std::vector<Slice>> slices_;           // by rank, then parameter
-  std::vector<std::int64_t> chunk_counts_;           // by rank
+  std::vector<std::vector<Slice>> slices_;  // by rank, then parameter
+  std::vector<std::int64_t> chunk_counts_;  // by rank
+  /// Chunks that follow one another both among those of the ranks, one rank's after another's, and in the schema.
+  struct Run {
+    std::int64_t by_rank;
+    std::int64_t in_schema;
+    std::int64_t count;
+  };
+  std::vector<Run> runs_;
   mutable std::vector<std::int64_t> partial_bytes_;  // of what is gathered of them, by rank
   mutable std::vector<std::int64_t> gather_bytes_;   // of one state, by rank: room made beforehand
   std::vector<bool> may_be_unused_;
@@ -133,6 +145,7 @@ class Sharding {
   std::vector<double> control_;
   NormPlan own_norm_;
   Buffer squares_;  // the norm, and the partials of all ranks
+  Buffer by_rank_;  // partials; none where ranks have their chunks in the order of the schema
   double largest_ = 0;
 };
 

@@ -113,8 +113,8 @@ class SteppedModel {
   Addition checked(const gradstep_parameter* parameters, std::size_t n);
   void add(Addition addition) noexcept;
 
-  /// By parameter: whether one rank is to have all of it, where others have slices.
-  void set_undivided(std::vector<bool> undivided) { undivided_ = std::move(undivided); }
+  /// By parameter: what a step of it costs, where one rank is to have all of it; 0 = ranks have slices.
+  void set_undivided(std::vector<double> costs) { undivided_ = std::move(costs); }
   std::unique_ptr<Sharding> make_sharding(std::shared_ptr<Communicator> channel,
                                           const gradstep_sharding_options& options) const;
   /// Collective among the ranks that share the state. Makes ready, aside, what is to be elsewhere under `next`, with
@@ -130,8 +130,8 @@ class SteppedModel {
   Site site_;
   Schema schema_;
   StateStore state_;
-  WorkList work_;                // on all of every parameter
-  std::vector<bool> undivided_;  // by parameter; empty = none
+  WorkList work_;                  // on all of every parameter
+  std::vector<double> undivided_;  // costs by parameter; empty = none
   bool buffers_changed_ = true;
   std::uint64_t seen_gradients_ = 0;  // version of the slices that a step has worked on
 

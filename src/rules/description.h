@@ -14,7 +14,7 @@ namespace gradstep::rules {
 // Room for any rule, on hosts and devices.
 inline constexpr int kMaxFields = 16;
 inline constexpr int kMaxSettings = 8;
-inline constexpr int kMaxChoices = 8;
+inline constexpr int kMaxChoices = 10;
 inline constexpr int kMaxStates = 4;
 inline constexpr int kMaxNumbers = 4;
 inline constexpr int kMaxSums = 2;

@@ -50,7 +50,8 @@ struct Muon {
     normalizer,
     variance_of,
     variance_floor,
-    variance_length
+    variance_length,
+    product_precision
   };
   static constexpr const char* kMomentumForms[] = {"average", "sum", "corrected"};
   enum : std::uint8_t { average, sum, corrected };
@@ -75,6 +76,9 @@ struct Muon {
       {"variance_length", kVarianceLengths,
        "how long o is then. kept: as before (NorMuon); free: as it comes (AdaMuon: NVIDIA); full: sqrt(min(rows, "
        "columns)), with v / (1 - variance_beta^(t+1)) (AdaMuon: pytorch_optimizer)"},
+      {"product_precision", kIteratePrecisions,
+       "of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are rounded to it"
+       ", and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor"},
   };
 
   static constexpr State kStates[] = {{.name = "momentum_buffer", .has_signs = true}};
@@ -150,7 +154,8 @@ struct Muon {
             static_cast<std::int32_t>(settings[iterations]),
             static_cast<Normalizer>(choices[normalizer]),
             settings[epsilon],
-            {settings[coefficient_a], settings[coefficient_b], settings[coefficient_c]}};
+            {settings[coefficient_a], settings[coefficient_b], settings[coefficient_c]},
+            static_cast<IteratePrecision>(choices[product_precision])};
   }
 
   static Variance variance(const std::int32_t* choices, const double* settings) {

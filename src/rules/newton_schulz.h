@@ -4,6 +4,7 @@
 // Newton-Schulz iterations: a matrix becomes nearly orthogonal, its singular values nearly 1.
 //   X = G / normalizer(|G|)
 //   X = a X + (b A + c A^2) X, A = X X^T, once for each iteration
+// With products in bf16 X, A and b A + c A^2 are rounded to it, and products sum in f32.
 // Sources: Jordan et al. 2024 (Muon), Amsel et al. 2025 (Polar Express); the coefficients are those of the systems that
 // each set names.
 #pragma once
@@ -44,14 +45,26 @@ enum class Normalizer : std::int32_t {
 };
 inline constexpr const char* kNormalizers[] = {"add", "max", "safe"};
 
+/// What X, A and b A + c A^2 are rounded to. f32: f64 matrices are not rounded.
+enum class IteratePrecision : std::int32_t { f32, bf16 };
+inline constexpr const char* kIteratePrecisions[] = {"f32", "bf16"};
+
 struct NewtonSchulz {
   NewtonSchulzSet set = NewtonSchulzSet::simple;
   std::int32_t iterations = 5;
   Normalizer normalizer = Normalizer::add;
   double epsilon = 1e-7;
   NewtonSchulzStep own = {};
+  IteratePrecision precision = IteratePrecision::f32;
 
   bool operator==(const NewtonSchulz&) const = default;
+
+  /// About the operations of all iterations; of a symmetric product half are made.
+  double operations(std::int64_t rows, std::int64_t columns) const {
+    const auto shorter = static_cast<double>(rows < columns ? rows : columns);
+    const double size = static_cast<double>(rows) * static_cast<double>(columns);
+    return iterations * (3 * shorter * size + shorter * shorter * shorter);
+  }
 
   /// The coefficients of iteration i, which counts from 0.
   NewtonSchulzStep step(std::int32_t i) const {

@@ -395,6 +395,10 @@ def reason(text: str) -> Callable[[Options], Options]:
     return skip
 
 
+def in_bf16(options_of: Callable[[Options], Options]) -> Callable[[Options], Options]:
+    return lambda hyper: options_of(hyper) | {"product_precision": "bf16"}
+
+
 # By the name of the file: gradstep's rule, and its options for the source's keywords.
 RULES: dict[str, tuple[str, Callable[[Options], Options]]] = {
     "adabelief_nesterov_optax": ("adabelief", lambda hyper: optax_moments(hyper, nesterov=True)),
@@ -490,6 +494,8 @@ RULES: dict[str, tuple[str, Callable[[Options], Options]]] = {
     "swa_torch": ("sgd", averaged({"average_equal": True})),
     "yogi_optax": ("yogi", optax_moments),
 }
+# Of the same systems, as they are: their matrices are rounded.
+RULES |= {f"{name}_bf16": (rule, in_bf16(options)) for name, (rule, options) in RULES.items() if rule == "muon"}
 
 # What steps tensors of one axis, where that is another rule.
 OF_ONE_AXIS: dict[str, Callable[[Options], Rule]] = {
@@ -501,8 +507,6 @@ OF_ONE_AXIS: dict[str, Callable[[Options], Rule]] = {
 
 def translate(name: str, meta: Options, case: Options) -> Translation:
     """The rule and its options, beside the learning rate."""
-    if name.endswith("_bf16"):
-        raise Skip("its rounding belongs to the products of torch, and has no definition")
     if name not in RULES:
         raise Skip(f"no rule {meta.get('rule', name)!r}")
     rule, options_of = RULES[name]

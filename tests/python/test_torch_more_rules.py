@@ -274,6 +274,24 @@ def test_muon_is_torchs_but_for_bfloat16(random, nesterov, scale):
     assert "momentum_buffer" in ours.state_dict()["state"][0]
 
 
+@pytest.mark.parametrize("shape", [(6, 8), (40, 12)])
+def test_muon_in_bf16_is_near_torchs(random, shape):
+    twins = Twins(random, [shape])
+    ours = gradstep.torch.Muon(twins.ours, lr=0.1, product_precision="bf16")
+    theirs = torch.optim.Muon(twins.theirs, lr=0.1)
+    start = twins.ours[0].detach().clone()
+    twins.backward()
+    ours.step()
+    theirs.step()
+    moved = [parameters[0].detach() - start for parameters in (twins.ours, twins.theirs)]
+    # Last places of bfloat16: torch rounds before it divides by the norm, too.
+    assert (moved[0] - moved[1]).norm() < 0.05 * moved[1].norm()
+    with pytest.raises(gradstep.InvalidArgument, match="product_precision"):
+        gradstep.torch.Muon(twins.ours, product_precision="f16")
+    with pytest.raises(TypeError, match="'product_precision' is for all groups"):
+        gradstep.torch.Muon([{"params": twins.ours, "product_precision": "bf16"}])
+
+
 def test_muon_says_what_torch_says_of_its_arguments(random):
     parameter = torch.nn.Parameter(torch.zeros(3, 3))
     with pytest.raises(ValueError, match="Adjust learning rate function"):

@@ -197,6 +197,7 @@ class MuonOptions(SharedOptions, total=False):
     variance: str
     variance_floor: str
     variance_length: str
+    product_precision: str
 
 
 @rule_class("muon")

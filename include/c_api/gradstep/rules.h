@@ -81,7 +81,7 @@ extern "C" {
 /* Memory of the host for a rule's options by names and values, which gradstep_*_rule fills. It stays where it is while
  * they are in use. */
 typedef struct gradstep_rule_buffer {
-  gradstep_option options[39];
+  gradstep_option options[40];
   char seed[24];
 } gradstep_rule_buffer;
 
@@ -336,6 +336,13 @@ enum gradstep_muon_variance_length {
   GRADSTEP_MUON_VARIANCE_LENGTH_FULL = 2
 };
 
+/* Option of muon. */
+enum gradstep_muon_product_precision {
+  GRADSTEP_MUON_PRODUCT_PRECISION_INVALID = -1,
+  GRADSTEP_MUON_PRODUCT_PRECISION_F32 = 0,
+  GRADSTEP_MUON_PRODUCT_PRECISION_BF16 = 1
+};
+
 /*
  * muon. Source: Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dion, NVIDIA and optax
  * differ, the numbers of each. Li et al. 2025, NorMuon; Si et al. 2025, AdaMuon: the option variance.
@@ -375,14 +382,17 @@ typedef struct gradstep_muon_options {
   int32_t variance; /* enum gradstep_muon_variance: what o is divided by the root of: a mean square of each of the rows
                        (NorMuon: dion, pytorch_optimizer), of the longer axis (NorMuon: NVIDIA), of the elements
                        (AdaMuon); kept as the state variance */
-  int32_t variance_floor;  /* enum gradstep_muon_variance_floor: add: sqrt(v) + variance_epsilon; max: sqrt(max(v,
-                              variance_epsilon)) */
-  int32_t variance_length; /* enum gradstep_muon_variance_length: how long o is then. kept: as before (NorMuon); free:
-                              as it comes (AdaMuon: NVIDIA); full: sqrt(min(rows, columns)), with v / (1 -
-                              variance_beta^(t+1)) (AdaMuon: pytorch_optimizer) */
-  int32_t maximize;        /* bool */
-  int32_t master_weights;  /* bool */
-  int32_t state_dtype;     /* enum gradstep_state_dtype */
+  int32_t variance_floor;    /* enum gradstep_muon_variance_floor: add: sqrt(v) + variance_epsilon; max: sqrt(max(v,
+                                variance_epsilon)) */
+  int32_t variance_length;   /* enum gradstep_muon_variance_length: how long o is then. kept: as before (NorMuon); free:
+                                as it comes (AdaMuon: NVIDIA); full: sqrt(min(rows, columns)), with v / (1 -
+                                variance_beta^(t+1)) (AdaMuon: pytorch_optimizer) */
+  int32_t product_precision; /* enum gradstep_muon_product_precision: of the Newton-Schulz iterations. f32: that of the
+                                arithmetic type; bf16: X, A and b A + c A^2 are rounded to it, and products sum in f32
+                                (NVIDIA, KellerJordan, torch), in bits that depend on the processor */
+  int32_t maximize;          /* bool */
+  int32_t master_weights;    /* bool */
+  int32_t state_dtype;       /* enum gradstep_state_dtype */
   int32_t stochastic_rounding; /* bool */
   int64_t seed;
   int32_t step_counting; /* enum gradstep_step_counting */
@@ -404,16 +414,16 @@ typedef struct gradstep_muon_options {
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_muon_options gradstep_muon_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_muon_options options = {NAN, 0.95, 0.95, 0, 5, 1e-7, 1,     3.4445, -4.775, 2.0315, 1e-8, 0, 1,
-                                         0,   0,    0,    0, 0, 0,    0,     0,      0,      0,      0,    0, 0,
-                                         0,   0,    0,    0, 0, 0,    0.001, 0,      0,      0,      0,    0, 1};
+  const gradstep_muon_options options = {NAN, 0.95, 0.95, 0, 5, 1e-7,  1, 3.4445, -4.775, 2.0315, 1e-8, 0, 1, 0,
+                                         0,   0,    0,    0, 0, 0,     0, 0,      0,      0,      0,    0, 0, 0,
+                                         0,   0,    0,    0, 0, 0.001, 0, 0,      0,      0,      0,    1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_muon_rule(const gradstep_muon_options* options,
                                                      gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"muon", buffer->options, options == NULL ? 0U : 39U};
+  const gradstep_group_rule rule = {"muon", buffer->options, options == NULL ? 0U : 40U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("momentum", options->momentum);
@@ -434,26 +444,27 @@ static inline gradstep_group_rule gradstep_muon_rule(const gradstep_muon_options
   buffer->options[16] = gradstep_rule_number("variance", options->variance);
   buffer->options[17] = gradstep_rule_number("variance_floor", options->variance_floor);
   buffer->options[18] = gradstep_rule_number("variance_length", options->variance_length);
-  buffer->options[19] = gradstep_rule_number("maximize", options->maximize);
-  buffer->options[20] = gradstep_rule_number("master_weights", options->master_weights);
-  buffer->options[21] = gradstep_rule_number("state_dtype", options->state_dtype);
-  buffer->options[22] = gradstep_rule_number("stochastic_rounding", options->stochastic_rounding);
-  buffer->options[23] = gradstep_rule_seed(options->seed, buffer);
-  buffer->options[24] = gradstep_rule_number("step_counting", options->step_counting);
-  buffer->options[25] = gradstep_rule_number("average_decay", options->average_decay);
-  buffer->options[26] = gradstep_rule_number("decay_mode", options->decay_mode);
-  buffer->options[27] = gradstep_rule_number("peak_learning_rate", options->peak_learning_rate);
-  buffer->options[28] = gradstep_rule_number("trust_ratio", options->trust_ratio);
-  buffer->options[29] = gradstep_rule_number("cautious_update", options->cautious_update);
-  buffer->options[30] = gradstep_rule_number("cautious_decay", options->cautious_decay);
-  buffer->options[31] = gradstep_rule_number("adaptive_clip", options->adaptive_clip);
-  buffer->options[32] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
-  buffer->options[33] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
-  buffer->options[34] = gradstep_rule_number("center_gradients", options->center_gradients);
-  buffer->options[35] = gradstep_rule_number("average_warmup", options->average_warmup);
-  buffer->options[36] = gradstep_rule_number("average_equal", options->average_equal);
-  buffer->options[37] = gradstep_rule_number("average_start", options->average_start);
-  buffer->options[38] = gradstep_rule_number("average_every", options->average_every);
+  buffer->options[19] = gradstep_rule_number("product_precision", options->product_precision);
+  buffer->options[20] = gradstep_rule_number("maximize", options->maximize);
+  buffer->options[21] = gradstep_rule_number("master_weights", options->master_weights);
+  buffer->options[22] = gradstep_rule_number("state_dtype", options->state_dtype);
+  buffer->options[23] = gradstep_rule_number("stochastic_rounding", options->stochastic_rounding);
+  buffer->options[24] = gradstep_rule_seed(options->seed, buffer);
+  buffer->options[25] = gradstep_rule_number("step_counting", options->step_counting);
+  buffer->options[26] = gradstep_rule_number("average_decay", options->average_decay);
+  buffer->options[27] = gradstep_rule_number("decay_mode", options->decay_mode);
+  buffer->options[28] = gradstep_rule_number("peak_learning_rate", options->peak_learning_rate);
+  buffer->options[29] = gradstep_rule_number("trust_ratio", options->trust_ratio);
+  buffer->options[30] = gradstep_rule_number("cautious_update", options->cautious_update);
+  buffer->options[31] = gradstep_rule_number("cautious_decay", options->cautious_decay);
+  buffer->options[32] = gradstep_rule_number("adaptive_clip", options->adaptive_clip);
+  buffer->options[33] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
+  buffer->options[34] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
+  buffer->options[35] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[36] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[37] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[38] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[39] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 

@@ -41,8 +41,10 @@ GRADSTEP_API gradstep_status gradstep_sharding_options_init(gradstep_sharding_op
 
 /*
  * Collective. Shards the state over the ranks of comm: each keeps one contiguous share of the model, in whole chunks of
- * 16384 elements, and drops the rest. From then on a step is collective: gradients are reduce-scattered (LOCAL), each
- * rank steps its share, and the new parameters are gathered on all. Parameters are written when everything has arrived.
+ * 16384 elements, and drops the rest. Tensors that are stepped as a whole, as Muon's matrices, have one rank each: the
+ * costliest first, each to the rank with the least to do. From then on a step is collective: gradients are
+ * reduce-scattered (LOCAL), each rank steps its share, and the new parameters are gathered on all. Parameters are
+ * written when everything has arrived.
  * With reduction_order RANK the results have the bits of a dense reducer and an unsharded step, clipping included.
  * State and parameters must be equal on all ranks before. A further call shards anew; comm NULL gathers the state and
  * ends it, and does nothing where none is sharded. get_state, set_state and copy_state are collective meanwhile; views

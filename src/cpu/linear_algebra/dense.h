@@ -36,6 +36,7 @@ struct Product {
   T keep = 0;
   T add = 1;
   bool only_lower = false;  ///< of a square c: what is above its diagonal is neither summed nor kept
+  bool of_bf16 = false;     ///< f32 alone: a and b hold numbers of bf16, and c is rounded to such once it is summed
 };
 
 // A product is cut along its depth, and the cuts decide how it rounds; the other two sizes are of the caches alone.
@@ -146,6 +147,14 @@ extern const Dense kDenseBaseline;
 #if defined(GRADSTEP_HAS_X86_LOOPS)
 extern const Dense kDenseAvx2;
 extern const Dense kDenseAvx512;
+/// kDenseAvx512's, but products of bf16 by AVX512-BF16, which takes two numbers at once. It sums them one after the
+/// other, as the other tables do, but takes numbers below f32's smallest normal one for zeros.
+void multiply_avx512_bf16(const Product<float>& product, float* packed);
+inline Dense dense_avx512_bf16() {
+  Dense dense = kDenseAvx512;
+  dense.f32.multiply = multiply_avx512_bf16;
+  return dense;
+}
 #endif
 
 }  // namespace gradstep::cpu

@@ -9,6 +9,7 @@
 #include "cpu/instruction_set.h"
 #include "cpu/linear_algebra/pool.h"
 #include "cpu/linear_algebra/products.h"
+#include "kernels/convert.h"
 
 namespace gradstep::cpu {
 
@@ -56,15 +57,37 @@ double norm_of(const Loops& loops, const Array& matrix) {
 
 std::int64_t shorter(const OrthogonalItem& item) { return std::min(item.rows, item.columns); }
 
+bool is_of_bf16(const OrthogonalItem& item) { return item.form.precision == rules::IteratePrecision::bf16; }
+
 /// The products of an iteration, without pointers: A, and the next X.
 template <class T>
 Product<T> square_product(const OrthogonalItem& item) {
   const std::int64_t n = shorter(item);
-  return {.rows = n, .columns = n, .depth = item.matrix.size / n, .c_stride = n, .only_lower = true};
+  return {.rows = n,
+          .columns = n,
+          .depth = item.matrix.size / n,
+          .c_stride = n,
+          .only_lower = true,
+          .of_bf16 = is_of_bf16(item)};
 }
 template <class T>
 Product<T> next_product(const OrthogonalItem& item) {
-  return {.rows = item.rows, .columns = item.columns, .depth = shorter(item), .c_stride = item.columns};
+  return {.rows = item.rows,
+          .columns = item.columns,
+          .depth = shorter(item),
+          .c_stride = item.columns,
+          .of_bf16 = is_of_bf16(item)};
+}
+
+/// to = from * factor, rounded to bf16 if so wished.
+template <class From, class To>
+void scale(const From* from, std::int64_t count, From factor, bool to_bf16, To* to) {
+  if (to_bf16) {
+    for (std::int64_t i = 0; i < count; ++i)
+      to[i] = kernels::widen(kernels::convert<kernels::BFloat16>(from[i] * factor));
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<To>(from[i] * factor);
+  }
 }
 
 template <class T>
@@ -131,21 +154,21 @@ void divide_by_variance(const OrthogonalItem& item) {
   for (std::int64_t i = 0; i < item.matrix.size; ++i) matrix[i] *= scale;
 }
 
-/// A = X X^T and B X where rows are fewer; X^T X and X B where columns are.
-template <class T>
+/// A = X X^T and B X where rows are fewer; X^T X and X B where columns are. The matrix is of numbers of Stored.
+template <class T, class Stored>
 void orthogonalize_matrix(const Loops& loops, const DenseLoops<T>& dense, const OrthogonalItem& item,
                           Iterates<T>& scratch, Context* threads) {
   const bool is_tall = item.rows > item.columns;
   const std::int64_t n = shorter(item);
   const std::int64_t size = item.matrix.size;
   const Products<T> products(dense, scratch.packed, threads);
-  T* matrix = static_cast<T*>(item.matrix.data);
+  const bool to_bf16 = is_of_bf16(item);
+  Stored* matrix = static_cast<Stored*>(item.matrix.data);
   T* x = scratch.x.data();
   T* next = scratch.next.data();
   T* a = scratch.a.data();
   T* b = scratch.b.data();
-  const auto factor = static_cast<T>(item.form.factor(norm_of(loops, item.matrix)));
-  for (std::int64_t i = 0; i < size; ++i) x[i] = matrix[i] * factor;
+  scale(matrix, size, static_cast<Stored>(item.form.factor(norm_of(loops, item.matrix))), to_bf16, x);
   for (std::int32_t k = 0; k < item.form.iterations; ++k) {
     const rules::NewtonSchulzStep step = item.form.step(k);
     Product<T> square = square_product<T>(item);
@@ -154,7 +177,7 @@ void orthogonalize_matrix(const Loops& loops, const DenseLoops<T>& dense, const 
     square.c = a;
     products.multiply(square);
     dense.mirror_lower(a, n, n);
-    for (std::int64_t i = 0; i < n * n; ++i) b[i] = static_cast<T>(step.b) * a[i];
+    scale(a, n * n, static_cast<T>(step.b), to_bf16 && step.c == 0, b);
     if (step.c != 0) {
       products.multiply({.rows = n,
                          .columns = n,
@@ -165,7 +188,8 @@ void orthogonalize_matrix(const Loops& loops, const DenseLoops<T>& dense, const 
                          .c_stride = n,
                          .keep = 1,
                          .add = static_cast<T>(step.c),
-                         .only_lower = true});
+                         .only_lower = true,
+                         .of_bf16 = to_bf16});
       dense.mirror_lower(b, n, n);
     }
     std::copy_n(x, size, next);
@@ -178,16 +202,24 @@ void orthogonalize_matrix(const Loops& loops, const DenseLoops<T>& dense, const 
     std::swap(x, next);
   }
   std::copy_n(x, size, matrix);
-  divide_by_variance<T>(item);
+  divide_by_variance<Stored>(item);
 }
 
 /// Its products take so long that the threads share them.
 bool is_large(const OrthogonalItem& item) { return is_worth_sharing(square_product<float>(item)); }
 
+/// Whether it is worked on in the arithmetic of T: f64 has no more to give to numbers of bf16 than f32.
 template <class T>
 bool is_of(const OrthogonalItem& item) {
-  const bool is_wide = item.matrix.dtype == DType::f64;
+  const bool is_wide = item.matrix.dtype == DType::f64 && !is_of_bf16(item);
   return item.matrix.data != nullptr && item.matrix.size > 0 && is_wide == (sizeof(T) == sizeof(double));
+}
+
+template <class T>
+void orthogonalize_stored(const Loops& loops, const DenseLoops<T>& dense, const OrthogonalItem& item,
+                          Iterates<T>& scratch, Context* threads) {
+  const auto run = item.matrix.dtype == DType::f64 ? orthogonalize_matrix<T, double> : orthogonalize_matrix<T, T>;
+  run(loops, dense, item, scratch, threads);
 }
 
 template <class T>
@@ -212,7 +244,7 @@ void orthogonalize_all(Context& context, const Loops& loops, const OrthogonalPla
   for (const OrthogonalItem& item : plan.items) {
     if (!is_of<T>(item)) continue;
     if (is_large(item)) {
-      orthogonalize_matrix<T>(loops, dense, item, scratch.large, &context);
+      orthogonalize_stored(loops, dense, item, scratch.large, &context);
     } else {
       small.push_back(&item);
     }
@@ -221,7 +253,7 @@ void orthogonalize_all(Context& context, const Loops& loops, const OrthogonalPla
     const OrthogonalItem& item = *small[static_cast<std::size_t>(i)];
     const typename Pool<Iterates<T>>::Lent lent(scratch.small);
     reserve<T>(item, 1, *lent);  // a host's own threads may be more than were foreseen
-    orthogonalize_matrix<T>(loops, dense, item, *lent, nullptr);
+    orthogonalize_stored(loops, dense, item, *lent, nullptr);
   });
 }
 

@@ -41,6 +41,17 @@ void check_shape(const Rule& rule, const Parameter& parameter) {
                 parameter.name, parameter.shape.size(), rule.name());
 }
 
+/// About the operations of a step of a parameter that one rank has as a whole; 0 = ranks may have slices.
+double cost_as_a_whole(const Rule& rule, const Parameter& parameter) {
+  constexpr double kElement = 50;  // what its way through memory takes, in operations of products
+  const double elements = kElement * static_cast<double>(parameter.size);
+  if (rule.is_of_matrices()) {
+    const std::int64_t rows = parameter.shape.front();
+    return parameter.size == 0 ? 0 : elements + rule.orthogonalization().operations(rows, parameter.size / rows);
+  }
+  return rule.is_factored() || rule.unit_clip().ratio > 0 || rule.centers_gradients() ? elements : 0;
+}
+
 /// Over all parameters, so those of the smallest type.
 kernels::StepLimits limits_of(const RulesByGroup& rules, const Schema& schema,
                               const HyperParameters& hyper_parameters) {
@@ -136,13 +147,12 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
     if (store().begins_anew(i, wishes[i])) flags[i] = 0;
   }
   std::vector<FinishOptions> finish;
-  std::vector<bool> undivided;
+  std::vector<double> undivided;
   for (const Parameter& parameter : schema) {
     const Rule& rule = rules_.of(parameter.group);
     check_shape(rule, parameter);
     finish.push_back(rule.finish(hyper_parameters.schedules(parameter.group)));
-    undivided.push_back(rule.is_of_matrices() || rule.is_factored() || rule.unit_clip().ratio > 0 ||
-                        rule.centers_gradients());
+    undivided.push_back(cost_as_a_whole(rule, parameter));
   }
   std::vector<rules::KernelId> kernels;
   std::vector<rules::RuleForm> forms;

@@ -71,9 +71,10 @@ int set_workspace(cublasContext* handle, void* workspace, std::size_t bytes) {
 
 constexpr int kDefaultMath = 0;
 constexpr int kTf32Math = 3;
+constexpr int kSumsInFullMath = 16;
 
 int set_math_mode(cublasContext* handle, int mode) {
-  if (mode != kDefaultMath && mode != kTf32Math) return kInvalidValue;
+  if (mode != kDefaultMath && mode != kTf32Math && mode != kSumsInFullMath) return kInvalidValue;
   handle->math_mode = mode;
   return 0;
 }
@@ -149,6 +150,54 @@ int multiply(cublasContext* handle, int transposes_a, int transposes_b, int m, i
     }
   };
   launch(one_thread(sizeof(T) == sizeof(float) ? "cublas_f32" : "cublas_f64", body), handle->stream);
+  return 0;
+}
+
+constexpr int kTypeBf16 = 14;
+constexpr int kSumsInF32 = 68;
+constexpr int kAnyAlgorithm = -1;
+
+/// Of bf16 alone, summed in f32 and rounded once.
+int multiply_typed(cublasContext* handle, int transposes_a, int transposes_b, int m, int n, int k, const void* alpha,
+                   const void* a, int type_a, int lda, long long stride_a, const void* b, int type_b, int ldb,
+                   long long stride_b, const void* beta, void* c, int type_c, int ldc, long long stride_c, int count,
+                   int arithmetic, int algorithm) {
+  using kernels::BFloat16;
+  if (!handle->has_workspace) return kNotInitialized;
+  if (m < 1 || n < 1 || k < 1 || count < 1 || lda < (transposes_a != 0 ? k : m) || ldb < (transposes_b != 0 ? n : k) ||
+      ldc < m || type_a != kTypeBf16 || type_b != kTypeBf16 || type_c != kTypeBf16 || arithmetic != kSumsInF32 ||
+      algorithm != kAnyAlgorithm || handle->math_mode != kSumsInFullMath) {
+    return kInvalidValue;
+  }
+  const float scale = *static_cast<const float*>(alpha);
+  const float keep = *static_cast<const float*>(beta);
+  const auto body = [=](Block& block) {
+    const auto widened = [&](const void* numbers, int rows, int columns, int between, std::int64_t first, bool turn) {
+      const auto* from =
+          block.checked(static_cast<const BFloat16*>(numbers) + first, std::int64_t{between} * (columns - 1) + rows);
+      Matrix<float> x(rows, columns);
+      for (int j = 0; j < columns; ++j) {
+        for (int i = 0; i < rows; ++i) x(i, j) = kernels::to_float(from[std::int64_t{j} * between + i]);
+      }
+      if (turn) x.transposeInPlace();
+      return x;
+    };
+    for (int item = 0; item < count; ++item) {
+      const Matrix<float> rows =
+          widened(a, transposes_a != 0 ? k : m, transposes_a != 0 ? m : k, lda, item * stride_a, transposes_a == 0);
+      const Matrix<float> columns =
+          widened(b, transposes_b != 0 ? n : k, transposes_b != 0 ? k : n, ldb, item * stride_b, transposes_b != 0);
+      auto* z = block.checked(static_cast<BFloat16*>(c) + item * stride_c, std::int64_t{ldc} * (n - 1) + m);
+      for (int j = 0; j < n; ++j) {
+        for (int i = 0; i < m; ++i) {
+          BFloat16& to = z[std::int64_t{j} * ldc + i];
+          const float before = keep == 0 ? 0 : keep * kernels::to_float(to);
+          to = kernels::to_bfloat16(scale * rows.col(i).dot(columns.col(j)) + before);
+        }
+      }
+    }
+  };
+  launch(one_thread("cublas_bf16", body), handle->stream);
   return 0;
 }
 
@@ -262,7 +311,8 @@ const std::map<std::string, std::map<std::string, void*>>& libraries() {
         {"cublasSetMathMode", address_of(set_math_mode)},
         {"cublasGetProperty", address_of(property<13>)},
         {"cublasSgemmStridedBatched", address_of(multiply<float>)},
-        {"cublasDgemmStridedBatched", address_of(multiply<double>)}}},
+        {"cublasDgemmStridedBatched", address_of(multiply<double>)},
+        {"cublasGemmStridedBatchedEx", address_of(multiply_typed)}}},
       {"libcusolver.so.12",
        {{"cusolverDnCreate", address_of(create<cusolverDnContext>)},
         {"cusolverDnDestroy", address_of(destroy<cusolverDnContext>)},

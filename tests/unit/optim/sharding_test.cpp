@@ -35,6 +35,7 @@ using MakeRule = std::function<Rule()>;
 
 struct Trajectory {
   MakeRule rule = [] { return make_rule(adam()); };
+  MakeRule of_vectors = nullptr;  ///< the rule of parameters of one axis; NULL = the same
   DType dtype = DType::f32;
   StepGuards guards;
   std::uint32_t flags = 0;
@@ -43,6 +44,33 @@ struct Trajectory {
   std::int32_t reduced = GRADSTEP_SHARDED_GRADIENTS_LOCAL;
   int steps = 4;
 };
+
+/// Parameters of one axis in group 1, others in group 0.
+Schema grouped_by_axes(const Schema& schema) {
+  std::vector<gradstep_parameter> parameters;
+  for (const Parameter& parameter : schema) {
+    gradstep_parameter p{};
+    p.struct_size = sizeof p;
+    p.name = parameter.name.c_str();
+    p.shape = parameter.shape.data();
+    p.ndim = static_cast<std::int32_t>(parameter.shape.size());
+    p.dtype = to_dlpack(parameter.dtype);
+    p.device = parameter.device;
+    p.group = parameter.shape.size() < 2 ? 1 : 0;
+    parameters.push_back(p);
+  }
+  return Schema(parameters.data(), parameters.size());
+}
+
+Ranked model_of(const Trajectory& run) {
+  Ranked model(run.dtype, run.flags, run.shapes);
+  if (run.of_vectors) model.schema = grouped_by_axes(model.schema);
+  return model;
+}
+
+RulesByGroup rules_of(const Trajectory& run) {
+  return run.of_vectors ? RulesByGroup({run.rule(), run.of_vectors()}) : RulesByGroup({run.rule()});
+}
 
 void lose_gradient(Ranked& model, const Trajectory& run, std::int32_t rank) {
   if (run.unused >= 0) model.absent[static_cast<std::size_t>(run.unused)] = rank != 0;
@@ -54,8 +82,8 @@ std::vector<std::vector<std::byte>> unsharded(std::int32_t ranks, const Trajecto
   std::vector<std::vector<std::byte>> result;
   const auto body = [&](Communicator& comm) {
     const auto context = make_context();
-    Ranked model(run.dtype, run.flags, run.shapes);
-    FirstOrderOptimizer optimizer(context, run.rule(), model.schema);
+    Ranked model = model_of(run);
+    FirstOrderOptimizer optimizer(context, rules_of(run), model.schema);
     Reducer reducer(context, comm, default_reducer_options(), model.schema);
     std::vector<gradstep_tensor> views(model.schema.size());
     lose_gradient(model, run, comm.rank());
@@ -76,8 +104,8 @@ std::vector<std::vector<std::byte>> sharded(std::int32_t ranks, const Trajectory
   std::vector<std::vector<std::vector<std::byte>>> results(static_cast<std::size_t>(ranks));
   const auto body = [&](Communicator& comm) {
     const auto context = make_context();
-    Ranked model(run.dtype, run.flags, run.shapes);
-    FirstOrderOptimizer optimizer(context, run.rule(), model.schema);
+    Ranked model = model_of(run);
+    FirstOrderOptimizer optimizer(context, rules_of(run), model.schema);
     gradstep_sharding_options exchange{};
     exchange.gradients = run.reduced;
     optimizer.attach(&comm, exchange);
@@ -195,6 +223,46 @@ TEST(Sharding, EqualsItWhereTensorsAreLookedAtAsAWhole) {
     };
     expect_equal_bits(run);
   }
+}
+
+/// Ranks have matrices in another order than the schema, and slices of vectors between them: what is measured of chunks
+/// comes back into its order.
+TEST(Sharding, EqualsItWhereMatricesAreDealtByCostAndVectorsByElements) {
+  const gradstep_option rate = {"learning_rate", 0.01, nullptr};
+  Trajectory run;
+  run.shapes = {{3, 5}, {2 * kChunk + 9}, {120, 130}, {7}, {200, 190}, {40, 700}, {kChunk}, {260, 64}, {1, 1}};
+  run.rule = [&] {
+    return make_rule(find_rule("muon"), std::vector<gradstep_option>{rate, {"cautious_update", 0, "mean"}});
+  };
+  run.guards.max_norm = 3;
+  for (const char* other : {"adam", "lamb", "prodigy"}) {
+    run.of_vectors = [&] { return make_rule(find_rule(other), std::vector{rate}); };
+    expect_equal_bits(run);
+  }
+}
+
+/// Of as many elements each, one takes as long as the others together.
+TEST(Sharding, TheDearestMatrixIsAloneAndAllElementsOfVectorsAreDealt) {
+  run_ranks(2, [](Communicator& comm) {
+    const auto context = make_context();
+    Trajectory run;
+    run.shapes = {{8, 8192}, {8, 8192}, {256, 256}, {8, 8192}, {4 * kChunk}};
+    run.rule = [] {
+      return make_rule(find_rule("muon"), std::vector<gradstep_option>{{"learning_rate", 0.1, nullptr}});
+    };
+    run.of_vectors = [] { return make_rule(adam()); };
+    const Ranked model = model_of(run);
+    FirstOrderOptimizer optimizer(context, rules_of(run), model.schema);
+    optimizer.attach(&comm, {});
+    const std::int64_t size = 65536;
+    for (const std::size_t thin : {0U, 1U, 3U}) {
+      EXPECT_EQ(optimizer.sharding()->slice(0, thin), (Slice{0, 0}));
+      EXPECT_EQ(optimizer.sharding()->slice(1, thin), (Slice{0, size}));
+    }
+    EXPECT_EQ(optimizer.sharding()->slice(0, 2), (Slice{0, size}));
+    EXPECT_EQ(optimizer.sharding()->slice(0, 4), (Slice{0, 2 * kChunk}));
+    EXPECT_EQ(optimizer.sharding()->slice(1, 4), (Slice{2 * kChunk, 2 * kChunk}));
+  });
 }
 
 TEST(Sharding, EqualsItForNarrowParametersWithMasters) {

@@ -4,6 +4,7 @@
 // Muon beside its definition in f64. (Recorded numbers of six systems: tests/conformance/rules.)
 #include "rules/muon.h"
 
+#include "kernels/convert.h"
 #include "optim/first_order/named_options.h"
 #include "unit/optim/optimizer_fixture.h"
 
@@ -34,11 +35,31 @@ std::vector<T> stepped(const Rule& rule, const std::vector<std::int64_t>& shape,
   return p.values;
 }
 
-/// X = a X + (b A + c A^2) X with A = X X^T, `iterations` times.
+template <class T>
+T to_bf16(T x) {
+  return kernels::widen(kernels::convert<kernels::BFloat16>(x));
+}
+
+Matrix transposed(const Matrix& x, std::int64_t rows, std::int64_t columns) {
+  Matrix turned(x.size());
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      turned[static_cast<std::size_t>(j * rows + i)] = x[static_cast<std::size_t>(i * columns + j)];
+    }
+  }
+  return turned;
+}
+
+/// X = a X + (b A + c A^2) X with A = X X^T, `iterations` times; in bf16 what is named here is rounded to it.
 Matrix newton_schulz(Matrix x, std::int64_t rows, std::int64_t columns, const rules::NewtonSchulz& form) {
+  const auto settle = [&](Matrix& matrix) {
+    if (form.precision == rules::IteratePrecision::f32) return;
+    for (double& value : matrix) value = to_bf16(value);
+  };
   double squares = 0;
   for (const double value : x) squares += value * value;
   for (double& value : x) value *= form.factor(std::sqrt(squares));
+  settle(x);
   const auto product = [](const Matrix& a, const Matrix& b, std::int64_t n, std::int64_t depth, std::int64_t m) {
     Matrix c(static_cast<std::size_t>(n * m));
     for (std::int64_t i = 0; i < n; ++i) {
@@ -53,18 +74,16 @@ Matrix newton_schulz(Matrix x, std::int64_t rows, std::int64_t columns, const ru
   };
   for (std::int32_t k = 0; k < form.iterations; ++k) {
     const auto [a, b, c] = form.step(k);
-    Matrix turned(x.size());
-    for (std::int64_t i = 0; i < rows; ++i) {
-      for (std::int64_t j = 0; j < columns; ++j) {
-        turned[static_cast<std::size_t>(j * rows + i)] = x[static_cast<std::size_t>(i * columns + j)];
-      }
-    }
-    const Matrix square = product(x, turned, rows, columns, rows);
+    const Matrix turned = transposed(x, rows, columns);
+    Matrix square = product(x, turned, rows, columns, rows);
+    settle(square);
     const Matrix fourth = product(square, square, rows, rows, rows);
     Matrix sum(square.size());
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = b * square[i] + c * fourth[i];
+    settle(sum);
     const Matrix more = product(sum, x, rows, rows, columns);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = a * x[i] + more[i];
+    settle(x);
   }
   return x;
 }
@@ -110,6 +129,47 @@ TEST(Muon, FollowsItsDefinitionInEveryShapeAndForm) {
   }
 }
 
+/// From where it was 0, along o.
+template <class T>
+std::vector<T> step_in_bf16(const std::vector<std::int64_t>& shape, const std::vector<T>& g, int threads = 1) {
+  const Rule rule = muon({{"momentum", 0, nullptr}, {"step_scale", 0, "none"}, {"product_precision", 0, "bf16"}});
+  return stepped<T>(rule, shape, std::vector<T>(g.size()), {g}, threads);
+}
+
+TEST(Muon, InBf16ItFollowsItsDefinitionAndTakesNumbersOfBf16) {
+  for (const auto& [rows, columns] : {std::pair(4, 9), std::pair(9, 4), std::pair(1, 6), std::pair(40, 70)}) {
+    const auto size = static_cast<std::size_t>(rows * columns);
+    const std::vector<float> g = random_values<float>(size, 2);
+    const std::vector<double> wide(g.begin(), g.end());
+    rules::NewtonSchulz form;
+    form.precision = rules::IteratePrecision::bf16;
+    // Of a tall matrix, X^T X is the smaller one.
+    const Matrix o =
+        rows > columns ? transposed(newton_schulz(transposed(wide, rows, columns), columns, rows, form), columns, rows)
+                       : newton_schulz(wide, rows, columns, form);
+    const std::vector<float> narrow_step = step_in_bf16<float>({rows, columns}, g);
+    const std::vector<double> wide_step = step_in_bf16<double>({rows, columns}, wide);
+    for (std::size_t i = 0; i < size; ++i) {
+      // A last place of bf16, here or there, and what becomes of it.
+      EXPECT_NEAR(narrow_step[i], -0.5 * o[i], 1.0 / 128) << rows << " " << i;
+      EXPECT_NEAR(wide_step[i], -0.5 * o[i], 1.0 / 128) << rows << " " << i;
+      EXPECT_EQ(narrow_step[i], to_bf16(narrow_step[i]));
+      EXPECT_EQ(wide_step[i], to_bf16(wide_step[i]));
+    }
+  }
+}
+
+TEST(Muon, InBf16ThreadsChangeNoBit) {
+  for (const std::int64_t rows : {300, 30}) {
+    const std::vector<float> g = random_values<float>(static_cast<std::size_t>(rows * 260), 2);
+    EXPECT_EQ(step_in_bf16<float>({rows, 260}, g, 1), step_in_bf16<float>({rows, 260}, g, 3));
+  }
+}
+
+TEST(Muon, APrecisionIsNamed) {
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "product_precision", [] { muon({{"product_precision", 0, "f16"}}); });
+}
+
 TEST(Muon, ATensorOfMoreAxesIsAMatrixOfItsFirstAgainstTheOthers) {
   const std::vector<float> p = random_values<float>(120, 1);
   const std::vector<std::vector<float>> g = {random_values<float>(120, 2)};
@@ -124,7 +184,7 @@ TEST(Muon, ThreadsChangeNoBit) {
 
 /// Three steps: scratch that threads give back in one is lent in another order in the next.
 template <class T>
-void expect_each_as_alone(const std::vector<std::vector<std::int64_t>>& shapes) {
+void expect_each_as_alone(const std::vector<std::vector<std::int64_t>>& shapes, const Rule& rule = muon()) {
   constexpr std::uint32_t kSteps = 3;
   std::vector<TestTensor<T>> p;
   std::vector<std::vector<std::vector<T>>> gradients;
@@ -136,9 +196,9 @@ void expect_each_as_alone(const std::vector<std::vector<std::int64_t>>& shapes) 
     p.back().values = random_values<T>(size, ++seed);
     gradients.emplace_back();
     for (std::uint32_t step = 0; step < kSteps; ++step) gradients.back().push_back(random_values<T>(size, ++seed));
-    alone.push_back(stepped<T>(muon(), shape, p.back().values, gradients.back()));
+    alone.push_back(stepped<T>(rule, shape, p.back().values, gradients.back()));
   }
-  FirstOrderOptimizer optimizer(make_context(2), muon(), make_schema(shapes, dtype_of<T>()));
+  FirstOrderOptimizer optimizer(make_context(2), rule, make_schema(shapes, dtype_of<T>()));
   std::vector<TestTensor<T>> g = p;
   for (std::uint32_t step = 0; step < kSteps; ++step) {
     for (std::size_t i = 0; i < shapes.size(); ++i) g[i].values = gradients[i][step];
@@ -156,6 +216,7 @@ TEST(Muon, MatricesOfEverySizeStepTogetherAsEachDoesAlone) {
                                Shapes{{7, 3}, {200, 300}, {1, 6}, {6, 1}, {300, 200}, {4, 3, 5}, {16, 16}}}) {
     expect_each_as_alone<float>(shapes);
     expect_each_as_alone<double>(shapes);
+    expect_each_as_alone<double>(shapes, muon({{"product_precision", 0, "bf16"}}));
   }
 }
 

@@ -187,6 +187,8 @@ enum class MuonVarianceFloor : std::int32_t { kAdd = 0, kMax = 1 };
 
 enum class MuonVarianceLength : std::int32_t { kKept = 0, kFree = 1, kFull = 2 };
 
+enum class MuonProductPrecision : std::int32_t { kF32 = 0, kBf16 = 1 };
+
 /// muon. Source: Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dion, NVIDIA and optax
 /// differ, the numbers of each. Li et al. 2025, NorMuon; Si et al. 2025, AdaMuon: the option variance.
 ///
@@ -233,6 +235,10 @@ struct MuonOptions {
       MuonVarianceLength::kKept;  ///< how long o is then. kept: as before (NorMuon); free: as it comes (AdaMuon:
                                   ///< NVIDIA); full: sqrt(min(rows, columns)), with v / (1 - variance_beta^(t+1))
                                   ///< (AdaMuon: pytorch_optimizer)
+  MuonProductPrecision product_precision =
+      MuonProductPrecision::kF32;  ///< of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A
+                                   ///< and b A + c A^2 are rounded to it, and products sum in f32 (NVIDIA,
+                                   ///< KellerJordan, torch), in bits that depend on the processor
   bool maximize = false;
   bool master_weights = false;
   StateDtype state_dtype = StateDtype::kNative;
@@ -275,6 +281,7 @@ struct MuonOptions {
              detail::option("variance", variance),
              detail::option("variance_floor", variance_floor),
              detail::option("variance_length", variance_length),
+             detail::option("product_precision", product_precision),
              detail::option("maximize", maximize),
              detail::option("master_weights", master_weights),
              detail::option("state_dtype", state_dtype),

@@ -56,7 +56,7 @@ options(::typeof(Lamb)) = options_by_name("lamb")
     Muon(learning_rate; momentum = 0.95, variance_beta = 0.95, weight_decay = 0, iterations = 5, epsilon = 1e-7,
     scale_factor = 1, coefficient_a = 3.4445, coefficient_b = -4.775, coefficient_c = 2.0315, variance_epsilon = 1e-8,
     momentum_form = :average, nesterov = true, step_scale = :shape, coefficients = :simple, normalizer = :add,
-    variance = :none, variance_floor = :add, variance_length = :kept, options...)
+    variance = :none, variance_floor = :add, variance_length = :kept, product_precision = :f32, options...)
 
 Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dion, NVIDIA and optax differ, the numbers of each. Li et al. 2025, NorMuon; Si et al. 2025, AdaMuon: the option variance.
 
@@ -85,6 +85,7 @@ Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dio
 - `variance`: what o is divided by the root of: a mean square of each of the rows (NorMuon: dion, `pytorch_optimizer`), of the longer axis (NorMuon: NVIDIA), of the elements (AdaMuon); kept as the state variance
 - `variance_floor`: add: sqrt(v) + `variance_epsilon`; max: sqrt(max(v, `variance_epsilon`))
 - `variance_length`: how long o is then. kept: as before (NorMuon); free: as it comes (AdaMuon: NVIDIA); full: sqrt(min(rows, columns)), with v / (1 - `variance_beta`^(t+1)) (AdaMuon: `pytorch_optimizer`)
+- `product_precision`: of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are rounded to it, and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor
 
 State `momentum_buffer`. State of a tensor as a whole: with variance: variance, a number for each row, for each place of
 the longer axis, or for each element. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,

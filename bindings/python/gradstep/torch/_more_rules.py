@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 import gradstep
-from gradstep.torch._arguments import Extras, Group, Parameters, Words, pair
+from gradstep.torch._arguments import EXTRAS, Extras, Group, Parameters, Words, pair
 from gradstep.torch._optimizer import Optimizer
 from gradstep.torch._part import UNCOUNTED, TorchState
 from gradstep.torch._rules import Moments
@@ -378,11 +378,21 @@ class Adafactor(Optimizer):
         }
 
 
+class MuonExtras(Extras, total=False):
+    """product_precision: "f32", that of the parameters, or "bf16", to which torch rounds matrices."""
+
+    product_precision: str
+
+
 class Muon(Optimizer):
-    """torch.optim.Muon, with matrices multiplied in the parameters' precision, where torch rounds to bfloat16."""
+    """torch.optim.Muon, with matrices multiplied in the parameters' precision, where torch rounds to bfloat16.
+
+    product_precision="bf16" rounds them too, after the division by the norm.
+    """
 
     _rule = gradstep.Muon
     _twin = torch.optim.Muon
+    _for_all_groups = (*EXTRAS, "product_precision")
     _probe = (0, 0)
     _words: ClassVar[Words] = {
         "learning_rate": "lr",
@@ -411,7 +421,7 @@ class Muon(Optimizer):
         eps: float = 1e-7,
         ns_steps: int = 5,
         adjust_lr_fn: str | None = None,
-        **extras: Unpack[Extras],
+        **extras: Unpack[MuonExtras],
     ) -> None:
         options = {
             "lr": lr,

@@ -379,6 +379,23 @@ impl crate::options::Field for MuonVarianceLength {
     }
 }
 
+/// Option of [`Muon`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MuonProductPrecision {
+    /// `f32`.
+    F32,
+    /// `bf16`.
+    Bf16,
+}
+
+impl crate::options::Field for MuonProductPrecision {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
 rule! {
     /// Muon. Source: Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dion, NVIDIA and
     /// optax differ, the numbers of each. Li et al. 2025, NorMuon; Si et al. 2025, AdaMuon: the option variance.
@@ -437,6 +454,9 @@ rule! {
         /// How long o is then. kept: as before (NorMuon); free: as it comes (AdaMuon: NVIDIA); full: sqrt(min(rows,
         /// columns)), with v / (1 - variance_beta^(t+1)) (AdaMuon: pytorch_optimizer).
         variance_length: MuonVarianceLength,
+        /// Of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are rounded to
+        /// it, and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor.
+        product_precision: MuonProductPrecision,
     }
 }
 

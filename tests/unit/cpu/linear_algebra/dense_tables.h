@@ -10,6 +10,7 @@
 
 #include "cpu/linear_algebra/dense.h"
 #include "cpu/loops.h"
+#include "cpu/processor.h"
 
 namespace gradstep::cpu {
 
@@ -35,6 +36,16 @@ inline std::vector<Table> tables() {
       __builtin_cpu_supports("avx512vl") != 0 && __builtin_cpu_supports("avx512dq") != 0) {
     all.push_back({"avx512", &kDenseAvx512, &kLoops_avx512});
   }
+#endif
+  return all;
+}
+
+/// And that which differs in products of bf16 alone.
+inline std::vector<Table> tables_of_products() {
+  std::vector<Table> all = tables();
+#if defined(GRADSTEP_HAS_X86_LOOPS)
+  static const Dense kOfPairs = dense_avx512_bf16();
+  if (processor().has_avx512_bf16) all.push_back({"avx512_bf16", &kOfPairs, &kLoops_avx512});
 #endif
   return all;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "dense_tables.h"
+#include "kernels/convert.h"
 #include "unit/support.h"
 
 namespace gradstep::cpu {
@@ -93,18 +94,26 @@ double element(const Operand<T>& x, std::int64_t i, std::int64_t j) {
   return static_cast<double>(x.data[i * x.row_stride + j * x.column_stride]);
 }
 
+/// Nothing is promised of what is above the diagonal.
 template <class T>
-std::vector<T> result_of(const Dense& dense, const Case<T>& of, Context* threads = nullptr) {
-  Operands<T> operands(of);
-  AlignedVector<T> packed;
-  Products<T>(dense.in<T>(), packed, threads).multiply(operands.product(of));
-  if (of.only_lower) {  // nothing is promised of what is above the diagonal
+std::vector<T> lower_if(const Case<T>& of, Operands<T>& operands) {
+  if (of.only_lower) {
     for (std::int64_t i = 0; i < of.shape.rows; ++i) {
       std::fill_n(operands.c.begin() + i * operands.c_stride + i + 1, of.shape.columns - i - 1, T{0});
     }
   }
   return operands.c;
 }
+
+template <class T>
+std::vector<T> result_of(const Dense& dense, const Case<T>& of, Context* threads = nullptr) {
+  Operands<T> operands(of);
+  AlignedVector<T> packed;
+  Products<T>(dense.in<T>(), packed, threads).multiply(operands.product(of));
+  return lower_if(of, operands);
+}
+
+float to_bf16(float x) { return kernels::widen(kernels::convert<kernels::BFloat16>(x)); }
 
 template <class T>
 class DenseProducts : public testing::Test {};
@@ -136,6 +145,90 @@ TYPED_TEST(DenseProducts, EqualTheirDefinitionForEveryShapeAndLayout) {
       }
       EXPECT_EQ(wrong, 0) << table.name << ' ' << of.shape.rows << ' ' << of.shape.columns << ' ' << of.shape.depth
                           << " transposed " << of.a_transposed << of.b_transposed << " lower " << of.only_lower;
+    }
+  }
+}
+
+/// Of operands that hold numbers of bf16.
+std::vector<float> result_of_bf16(const Dense& dense, const Case<float>& of, Context* threads = nullptr) {
+  Operands<float> operands(of);
+  for (std::vector<float>* numbers : {&operands.a, &operands.b}) {
+    for (float& number : *numbers) number = to_bf16(number);
+  }
+  Product<float> product = operands.product(of);
+  product.of_bf16 = true;
+  AlignedVector<float> packed;
+  Products<float>(dense.f32, packed, threads).multiply(product);
+  return lower_if(of, operands);
+}
+
+TEST(ProductsOfBf16, AreSumsInF32RoundedOnce) {
+  for (const Table& table : tables_of_products()) {
+    for (const Case<float>& of : cases<float>()) {
+      Operands<float> before(of);
+      const Product<float> product = before.product(of);
+      const std::vector<float> found = result_of_bf16(*table.dense, of);
+      std::int64_t wrong = 0;
+      for (std::int64_t i = 0; i < of.shape.rows; ++i) {
+        for (std::int64_t j = 0; j < (of.only_lower ? i + 1 : of.shape.columns); ++j) {
+          const auto at = static_cast<std::size_t>(i * before.c_stride + j);
+          double sum = 0;
+          for (std::int64_t p = 0; p < of.shape.depth; ++p) {
+            sum +=
+                static_cast<double>(to_bf16(product.a.data[i * product.a.row_stride + p * product.a.column_stride])) *
+                to_bf16(product.b.data[p * product.b.row_stride + j * product.b.column_stride]);
+          }
+          const double expected = of.keep * static_cast<double>(before.c[at]) + of.add * sum;
+          const double summed = std::numeric_limits<float>::epsilon() * (4 + static_cast<double>(of.shape.depth));
+          const double rounded = std::abs(expected) / 256 + summed;  // bf16 has 8 bits
+          wrong += std::abs(found[at] - expected) <= rounded && found[at] == to_bf16(found[at]) ? 0 : 1;
+        }
+      }
+      EXPECT_EQ(wrong, 0) << table.name << ' ' << of.shape.rows << ' ' << of.shape.columns << ' ' << of.shape.depth
+                          << " transposed " << of.a_transposed << of.b_transposed << " lower " << of.only_lower;
+    }
+  }
+}
+
+/// Products of two numbers of bf16 are exact in f32, so it does not matter whether operations are fused.
+TEST(ProductsOfBf16, HaveTheSameBitsOnEveryInstructionSet) {
+  for (const Table& table : tables()) {
+    for (const Case<float>& of : cases<float>()) {
+      EXPECT_EQ(result_of_bf16(kDenseBaseline, of), result_of_bf16(*table.dense, of)) << table.name;
+    }
+  }
+}
+
+TEST(ProductsOfBf16, AreTheSameWhenThreadsShareThem) {
+  const auto context = test::make_context(3);
+  for (const Table& table : tables_of_products()) {
+    for (const ProductShape& shape : {ProductShape{190, 290, 101}, ProductShape{250, 250, 300}}) {
+      const Case<float> of{shape, false, true, shape.rows == shape.columns, 0.75F, 0.3F};
+      EXPECT_EQ(result_of_bf16(*table.dense, of), result_of_bf16(*table.dense, of, context.get())) << table.name;
+    }
+  }
+}
+
+TEST(ProductsOfBf16, KeepNaNAndInfinity) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const Table& table : tables_of_products()) {
+    const float a[] = {kInfinity, std::numeric_limits<float>::quiet_NaN()};
+    const float b[] = {2};
+    for (const std::int64_t columns : {1, 64}) {
+      std::vector<float> wide(static_cast<std::size_t>(columns), b[0]);
+      std::vector<float> c(static_cast<std::size_t>(2 * columns));
+      AlignedVector<float> packed;
+      Products<float>(table.dense->f32, packed)
+          .multiply({.rows = 2,
+                     .columns = columns,
+                     .depth = 1,
+                     .a = {a, 1},
+                     .b = {wide.data(), columns},
+                     .c = c.data(),
+                     .c_stride = columns,
+                     .of_bf16 = true});
+      EXPECT_EQ(c.front(), kInfinity) << table.name;
+      EXPECT_TRUE(std::isnan(c.back())) << table.name;
     }
   }
 }

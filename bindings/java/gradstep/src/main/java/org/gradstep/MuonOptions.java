@@ -246,5 +246,16 @@ public final class MuonOptions extends RuleOptions {
     public Builder varianceLength(MuonVarianceLength varianceLength) {
       return with("variance_length", Handle.present(varianceLength, "varianceLength"));
     }
+
+    /**
+     * Of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are rounded to
+     * it, and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor.
+     *
+     * @param productPrecision the new one
+     * @return this
+     */
+    public Builder productPrecision(MuonProductPrecision productPrecision) {
+      return with("product_precision", Handle.present(productPrecision, "productPrecision"));
+    }
   }
 }
