@@ -141,8 +141,8 @@ def test_another_text_of_a_name_and_what_is_not_supported_yet_are_refused():
     gradstep.define_rule("rule py_taken\np = p - g")
     with pytest.raises(gradstep.InvalidArgument, match="expected another name than py_taken"):
         gradstep.define_rule("rule py_taken\np = p + g")
-    with pytest.raises(gradstep.Unsupported, match="line 2, column 13: norm is not supported yet"):
-        gradstep.define_rule("rule py_norm\np = p - g / norm(g)")
+    with pytest.raises(gradstep.Unsupported, match="line 2, column 13: row_mean is not supported yet"):
+        gradstep.define_rule("rule py_norm\np = p - g / row_mean(g)")
 
 
 def test_the_limits_of_the_page_are_those_of_the_library():
