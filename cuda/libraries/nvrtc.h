@@ -6,12 +6,12 @@
 
 #include <cstddef>
 
-struct _nvrtcProgram;  // of the library
+struct nvrtc_program;  // of the library
 
 namespace gradstep::cuda {
 
 struct NvrtcFunctions {
-  using Program = _nvrtcProgram*;
+  using Program = nvrtc_program*;
 
   int (*version)(int* major, int* minor);
   int (*count_architectures)(int* count);

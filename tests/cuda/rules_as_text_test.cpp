@@ -73,7 +73,7 @@ std::vector<std::byte> steps_on(gradstep_context* context, gradstep_device devic
   if (optimizer == nullptr) return {};
   gradstep_schedule schedule{};
   TestDevice::check(gradstep_schedule_init(&schedule, sizeof schedule));
-  schedule.kind = GRADSTEP_SCHEDULE_LINEAR;
+  schedule.kind = GRADSTEP_SCHEDULE_POLYNOMIAL;
   schedule.init_value = 0.2;
   schedule.end_value = 0.1;
   schedule.decay_steps = 3;
@@ -158,7 +158,7 @@ TEST(CudaRulesAsText, HaveThemWithNarrowParametersAndStates) {
                            {"cautious_update", 0, "mean"}}});
 }
 
-TEST(CudaRulesAsText, OneMoreKernelThanARuleOfTheLibraryIsNotLaunched) {
+TEST(CudaRulesAsText, AStepIsTwoLaunchesAsThatOfARuleOfTheLibrary) {
   EmulatedCuda device(1);
   EmulatedCuda::launches();
   steps_on(device.context(), device.id(), {kEverything});

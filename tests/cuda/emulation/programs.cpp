@@ -16,7 +16,7 @@
 
 #include "cuda/emulation/device.h"
 
-struct _nvrtcProgram {
+struct nvrtc_program {
   std::filesystem::path folder;
   std::string log;
   std::string image;
@@ -64,11 +64,11 @@ void write(const std::filesystem::path& path, const char* text) {
   std::ofstream(path) << text;
 }
 
-int create(_nvrtcProgram** program, const char* source, const char* name, int headers, const char* const* texts,
+int create(nvrtc_program** program, const char* source, const char* name, int headers, const char* const* texts,
            const char* const* names) {
   std::string folder = std::filesystem::temp_directory_path() / "gradstep_program_XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) return kInvalidInput;
-  *program = new _nvrtcProgram{folder, {}, {}};
+  *program = new nvrtc_program{folder, {}, {}};
   write((*program)->folder / name, source);
   for (int k = 0; k < headers; ++k) {
     // The host's compiler has the standard library's.
@@ -84,7 +84,7 @@ std::string own_path() {
   return info.dli_fname;
 }
 
-int compile(_nvrtcProgram* program, int options, const char* const* texts) {
+int compile(nvrtc_program* program, int options, const char* const* texts) {
   bool is_exact = false;
   bool is_known = false;
   for (int k = 0; k < options; ++k) {
@@ -108,30 +108,30 @@ int compile(_nvrtcProgram* program, int options, const char* const* texts) {
   return status == 0 ? 0 : kCompilation;
 }
 
-int log_bytes(_nvrtcProgram* program, std::size_t* bytes) {
+int log_bytes(nvrtc_program* program, std::size_t* bytes) {
   *bytes = program->log.size() + 1;
   return 0;
 }
 
-int log(_nvrtcProgram* program, char* text) {
+int log(nvrtc_program* program, char* text) {
   std::memcpy(text, program->log.c_str(), program->log.size() + 1);
   return 0;
 }
 
 /// It is loaded when it is read: the folder goes with the program.
-int image_bytes(_nvrtcProgram* /*program*/, std::size_t* bytes) {
+int image_bytes(nvrtc_program* /*program*/, std::size_t* bytes) {
   *bytes = sizeof(void*);
   return 0;
 }
 
-int image(_nvrtcProgram* program, char* image) {
+int image(nvrtc_program* program, char* image) {
   void* const library = dlopen(program->image.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return kCompilation;
   std::memcpy(image, &library, sizeof library);
   return 0;
 }
 
-int destroy(_nvrtcProgram** program) {
+int destroy(nvrtc_program** program) {
   std::filesystem::remove_all((*program)->folder);
   delete *program;
   *program = nullptr;
