@@ -25,7 +25,7 @@ struct DeviceProgram {
   std::int32_t unused = 0;
 };
 
-/// Of each of a list's programs, in a table that is sent.
+/// A table of the constants of a list's programs, sent.
 class ProgramConstants {
  public:
   /// Items have a `program`, or are pointers to one; NULL = none.

@@ -4,7 +4,7 @@
 // What is used of CUDA's driver. Prototypes are those of its reference (cuda.h).
 #pragma once
 
-// Of the driver.
+// Types of the driver.
 struct CUctx_st;
 struct CUfunc_st;
 struct CUmod_st;

@@ -23,7 +23,7 @@ struct Release {
 constexpr Release kReleases[] = {{13000, "libcublas.so.13", "libcusolver.so.12", "libnvrtc.so.13"},
                                  {12000, "libcublas.so.12", "libcusolver.so.11", "libnvrtc.so.12"}};
 
-/// Of releases that the driver can run, the newest first.
+/// Libraries of releases that the driver can run, the newest first.
 std::vector<const char*> sonames_of(const char* Release::* library) {
   int driver = 0;
   cudaDriverGetVersion(&driver);  // 0 = there is none, which others tell

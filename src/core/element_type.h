@@ -8,7 +8,7 @@ namespace gradstep {
 
 enum class DType : std::uint8_t { f32, f64, f16, bf16, i32, i64, u8 };
 
-/// Of an array.
+/// Axes of an array, at most.
 inline constexpr int kMaxDimensions = 32;
 
 }  // namespace gradstep

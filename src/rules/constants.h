@@ -81,7 +81,7 @@ GRADSTEP_FORMULA void write_decay(const RuleForm& form, Decay of_rule, double de
   to.decoupled = is_coupled || form.decays_later != 0 ? 0 : to.decay;
 }
 
-/// Of a program, by the places of its hyper-parameters; without a learning rate 1 counts as one.
+/// A program has its decay by the places of its hyper-parameters; without a learning rate 1 counts as one.
 GRADSTEP_FORMULA void write_decay(const RuleForm& form, const double* values, std::int32_t weight_decay_place,
                                   std::int32_t learning_rate_place, RuleConstants& to) {
   write_decay(form, Decay::decoupled, weight_decay_place < 0 ? 0 : values[weight_decay_place],

@@ -138,7 +138,7 @@ class Element {
   std::vector<double> of_;
 };
 
-/// Of less than a quarter of a chunk: element i goes to lane i mod 16, and lanes are folded in halves
+/// The sum of less than a quarter of a chunk: element i goes to lane i mod 16, and lanes are folded in halves
 /// (docs/numerics.md).
 template <class TermOf>
 double folded(TermOf term_of) {

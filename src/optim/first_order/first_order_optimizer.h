@@ -60,12 +60,12 @@ class FirstOrderOptimizer final : public Optimizer {
   double* number_of(std::size_t parameter, std::size_t slot) const;
 
   RulesByGroup rules_;
-  std::vector<rules::RuleForm> forms_;                 // by group
-  Buffer constants_;                                   // rules::GroupConstants, by group, or by parameter
+  std::vector<rules::RuleForm> forms_;              // by group
+  Buffer constants_;                                // rules::GroupConstants, by group, or by parameter
   std::vector<const rules::text::Code*> programs_;  // by group; NULL = a rule of the list
-  Buffer program_numbers_;                             // as many doubles for each of constants_
-  Buffer group_of_;                                    // where constants_ are by parameter, std::int32_t
-  Buffer counts_;                                      // by parameter, double*, if each counts its steps
+  Buffer program_numbers_;                          // as many doubles for each of constants_
+  Buffer group_of_;                                 // where constants_ are by parameter, std::int32_t
+  Buffer counts_;                                   // by parameter, double*, if each counts its steps
   Buffer numbers_;                          // by parameter, rules::NumberPlaces, if rules settle their constants
   std::vector<rules::KernelId> kernels_;    // by group
   std::vector<std::uint64_t> random_keys_;  // by parameter
