@@ -14,6 +14,12 @@
 
 namespace gradstep::cuda {
 
+/// A program in whose kernels there is room for any.
+struct AnyProgram {
+  static constexpr bool kIsProgram = true;
+  static constexpr int kSums = rules::kMaxSums;
+};
+
 namespace {
 
 /// Leaked, as other things of the process are: threads of gradstep's own may outlive static destructors.
@@ -29,14 +35,9 @@ struct Programs {
   }
 };
 
-/// With the same room for any program.
-struct AnyProgram {
-  static constexpr bool kIsProgram = true;
-  static constexpr int kSums = rules::kMaxSums;
-};
-
 CUfunc_st* load(const std::string& image, int device) {
   const BesideCapture beside(device);  // it loads code
+  const OnPrimaryContext current(device);
   const DriverFunctions& driver = driver_functions();
   CUmod_st* module = nullptr;
   check_driver(driver.load_module(&module, image.data()), "cuModuleLoadData");
@@ -51,7 +52,7 @@ void launch(CUfunc_st* function, Arguments arguments, std::int64_t blocks, const
   static_assert(sizeof(Kernel) == sizeof(Arguments));
   static_assert(shared_bytes<Kernel>() <= 48 * 1024, "more needs an attribute of the function");
   if (blocks == 0) return;
-  const OnDevice current(queue.device());
+  const OnPrimaryContext current(queue.device());
   void* parameters[] = {&arguments};
   check_driver(driver_functions().launch(function, static_cast<unsigned>(blocks), 1, 1, Kernel::kThreads, 1, 1,
                                          shared_bytes<Kernel>(), queue.stream(), parameters, nullptr),
