@@ -9,6 +9,7 @@
 
 #include "operations.h"
 #include "preconditioning/preconditioning.h"
+#include "programs/programs.h"
 #include "runtime/device.h"
 #include "runtime/memory.h"
 #include "runtime/queue.h"
@@ -55,6 +56,11 @@ class CudaBackend final : public Backend {
   void begin_step(const StepPlan& plan, const kernels::StepRequest& request, const double* values,
                   kernels::StepScalars* scalars, Queue& queue) override {
     cuda::begin_step(plan, request, values, scalars, own(queue));
+  }
+  void prepare_program(const rules::text::Code& program, DType arithmetic, bool is_plain) override {
+    const bool is_double = arithmetic == DType::f64;
+    compiled_program(program, is_double, is_plain ? ProgramKernel::plain : ProgramKernel::staged, device_);
+    if (program.sum_count > 0) compiled_program(program, is_double, ProgramKernel::measure, device_);
   }
   void shape_gradients(const UnitPlan& plan, const kernels::StepScalars* scalars, Queue& queue) override {
     cuda::shape_gradients(plan, scalars, own(queue));

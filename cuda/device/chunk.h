@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a block walks through a chunk (backend/work_list.h): four elements at a time where all operands are aligned.
+// How a block walks through a chunk (backend/chunk.h): four elements at a time where all operands are aligned.
 #pragma once
 
-#include "backend/work_list.h"
+#include "backend/chunk.h"
 #include "device/view.h"
 
 namespace gradstep::cuda {

@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-#include "backend/work_list.h"
+#include "backend/chunk.h"
 #include "device/block.h"
 #include "kernels/fold.h"
 

@@ -7,7 +7,7 @@
 
 #include <type_traits>
 
-#include "core/array.h"
+#include "core/element_type.h"
 #include "device/block.h"
 #include "kernels/convert.h"
 

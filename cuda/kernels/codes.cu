@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/codes.h"
+#include "device/codes.h"
 
 #include "operations.h"
 #include "runtime/launch.h"

@@ -9,8 +9,10 @@
 
 #include "device/reduce.h"
 #include "kernels/kept_numbers.h"
+#include "kernels/program_constants.h"
 #include "kernels/update.h"
 #include "operations.h"
+#include "programs/programs.h"
 #include "runtime/launch.h"
 
 namespace gradstep::cuda {
@@ -27,6 +29,14 @@ struct Settled {
   std::int64_t count = 0;
   std::int32_t leader = -1;
   std::int32_t has_gradient = 0;
+  std::int32_t sum_count = 0;
+  std::uint32_t shared_sums = 0;
+  const rules::text::Constant* program = nullptr;  ///< its constants
+  double* program_numbers = nullptr;
+  std::int64_t constant_count = 0;
+  double size = 0;
+
+  GRADSTEP_DEVICE bool is_shared(int sum) const { return ((shared_sums >> sum) & 1U) != 0; }
 };
 
 }  // namespace
@@ -34,7 +44,7 @@ struct Settled {
 template <>
 inline constexpr bool kHasNoPadding<Settled> =
     kHasNoPadding<rules::RuleForm> && sizeof(Settled) == sizeof(rules::RuleForm) + sizeof(rules::NumberPlaces) +
-                                                             2 * sizeof(void*) + 3 * sizeof(std::int64_t);
+                                                             4 * sizeof(void*) + 6 * sizeof(std::int64_t);
 
 namespace {
 
@@ -56,7 +66,7 @@ struct FoldSums {
     const Settled& item = *block.checked(items + block.index());
     if (item.count == 0) return;
     const rules::Sums* own = block.checked(partials + item.first, item.count);
-    for (int s = 0; s < rules::kMaxSums; ++s) {
+    for (int s = 0; s < item.sum_count; ++s) {
       const double sum = fold_by_block<double, kThreads>(block, item.count, block.shared<Shared>().trees,
                                                          [&](std::int64_t c) { return own[c].of[s]; });
       if (block.thread() == 0) block.store(&sums[block.index()].of[s], sum);
@@ -73,7 +83,7 @@ struct Settle {
   const Settled* items;
   std::int32_t count;
   const kernels::StepScalars* scalars;
-  rules::Sums* sums;  ///< by parameter; those of leaders become sums over all that they lead
+  rules::Sums* sums;  ///< by parameter; shared ones of leaders become sums over all that they lead
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     if (block.checked(scalars)->gate == 0) return;
@@ -89,18 +99,25 @@ struct Settle {
     for (std::int32_t i = leader; i < count; ++i) {
       const Settled& item = *block.checked(items + i);
       if (item.leader != leader || item.count == 0) continue;
-      for (int s = 0; s < rules::kMaxSums; ++s) all.of[s] += block.load(&sums[i].of[s]);
+      for (int s = 0; s < item.sum_count; ++s) all.of[s] += block.load(&sums[i].of[s]);
     }
-    for (int s = 0; s < rules::kMaxSums; ++s) block.store(&sums[leader].of[s], all.of[s]);
+    const Settled& item = *block.checked(items + leader);
+    for (int s = 0; s < item.sum_count; ++s) {
+      if (item.is_shared(s)) block.store(&sums[leader].of[s], all.of[s]);
+    }
   }
 
   GRADSTEP_DEVICE void settle(const Block& block, std::int32_t i) const {
     const Settled& item = *block.checked(items + i);
     if (item.constants == nullptr || (item.has_gradient == 0 && item.leader < 0)) return;
     rules::Sums own;
-    const bool has_sums = item.leader >= 0 || item.count > 0;
-    for (int s = 0; s < rules::kMaxSums && has_sums; ++s) {
-      own.of[s] = block.load(&sums[item.leader < 0 ? i : item.leader].of[s]);
+    for (int s = 0; s < item.sum_count; ++s) {
+      if (item.is_shared(s) || item.count > 0) own.of[s] = block.load(&sums[item.is_shared(s) ? item.leader : i].of[s]);
+    }
+    if (item.program != nullptr) {
+      const auto count = static_cast<std::int32_t>(item.constant_count);
+      return rules::text::settle_constants(block.checked(item.program, count), count, own.of, item.size,
+                                           block.checked(item.program_numbers, count));
     }
     KeptNumbers numbers(block, item.numbers);
     rules::GroupConstants& constants = *block.checked(item.constants);
@@ -109,9 +126,11 @@ struct Settle {
   }
 };
 
-/// The chunks of one kernel.
+/// The chunks of one kernel, or of a program in one arithmetic.
 struct MeasuredKind {
   LaunchMeasure launch = nullptr;
+  const rules::text::Code* program = nullptr;
+  bool is_double = false;
   std::vector<Chunk> chunks;
   std::vector<std::int64_t> places;
   Table::Section<Chunk> chunk_section;
@@ -121,6 +140,7 @@ struct MeasuredKind {
 struct PreparedSums {
   Table items_table;
   Table settled_table;
+  Table programs_table;
   Table chunks_table;
   ScratchBuffer sums;
   std::vector<DeviceItem> items;
@@ -140,10 +160,15 @@ void sort_by_kind(PreparedSums& form, const SumsPlan& plan) {
   form.kinds.clear();
   const std::span<const Chunk> chunks = plan.work->chunks();
   for (std::size_t c = 0; c < chunks.size(); ++c) {
-    const LaunchMeasure launch = measure_of(plan.items[static_cast<std::size_t>(chunks[c].item)]);
-    if (launch == nullptr) continue;
-    auto kind = std::ranges::find(form.kinds, launch, &MeasuredKind::launch);
-    if (kind == form.kinds.end()) kind = form.kinds.insert(kind, MeasuredKind{launch, {}, {}, {}, {}});
+    const UpdateItem& item = plan.items[static_cast<std::size_t>(chunks[c].item)];
+    const rules::text::Code* program = item.program;
+    const LaunchMeasure launch = program == nullptr ? measure_of(item) : nullptr;
+    if (program != nullptr ? program->sum_count == 0 : launch == nullptr) continue;
+    const bool is_double = item.param.dtype == DType::f64;
+    auto kind = std::ranges::find_if(form.kinds, [&](const MeasuredKind& one) {
+      return one.launch == launch && one.program == program && one.is_double == is_double;
+    });
+    if (kind == form.kinds.end()) kind = form.kinds.insert(kind, {launch, program, is_double, {}, {}, {}, {}});
     kind->chunks.push_back(chunks[c]);
     kind->places.push_back(static_cast<std::int64_t>(c));
   }
@@ -177,17 +202,24 @@ void measure_sums(const SumsPlan& plan, const kernels::StepScalars* scalars, rul
     arguments.chunks = form.chunks_table.at(kind.chunk_section);
     arguments.places = form.chunks_table.at(kind.place_section);
     arguments.count = static_cast<std::int64_t>(kind.chunks.size());
-    kind.launch(arguments, queue);
+    if (kind.program != nullptr) {
+      launch_measure(*kind.program, kind.is_double, arguments, queue);
+    } else {
+      kind.launch(arguments, queue);
+    }
   }
 }
 
 void settle(const SumsPlan& plan, const kernels::StepScalars* scalars, CudaQueue& queue) {
   auto& form = plan.prepared.get<PreparedSums>();
+  const ProgramConstants programs(form.programs_table, plan.settled, queue);
   form.settled_table.begin(queue);
   form.settled.clear();
   for (const SettledItem& item : plan.settled) {
+    const DeviceProgram program = programs.of(item.program);
     form.settled.push_back({item.rule, item.numbers, item.constants, item.used, item.first, item.count, item.leader,
-                            item.has_gradient ? 1 : 0});
+                            item.has_gradient ? 1 : 0, item.sum_count, item.shared_sums, program.constants,
+                            item.program_numbers, program.count, item.size});
   }
   const auto section = form.settled_table.add(form.settled);
   form.settled_table.send();

@@ -5,6 +5,7 @@
 
 #include "device/block.h"
 #include "kernels/kept_numbers.h"
+#include "kernels/program_constants.h"
 #include "kernels/schedule.h"
 #include "operations.h"
 #include "rules/constants.h"
@@ -49,6 +50,9 @@ struct BeginStep {
   const double* values;
   GroupConstants* constants;
   Powers* powers;
+  const DeviceProgram* programs;  ///< by group; NULL = there are none
+  double* program_numbers;        ///< as many for each of constants
+  std::int64_t numbers_each;
   bool all_used;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
@@ -88,6 +92,13 @@ struct BeginStep {
     if (counts != nullptr) t = static_cast<std::int64_t>(block.load(block.load(counts + k)));
     const rules::RuleForm& rule = *block.checked(rules + g);
     GroupConstants& to = *block.checked(constants + k);
+    if (programs != nullptr && block.checked(programs + g)->constants != nullptr) {
+      const DeviceProgram& program = *block.checked(programs + g);
+      rules::write_decay(rule, own, program.weight_decay, program.learning_rate, to.usual);
+      rules::text::begin_constants(block.checked(program.constants, program.count), program.count, own, t,
+                                   block.checked(program_numbers + k * numbers_each, program.count));
+      return fields * groups;
+    }
     Powers& kept = *block.checked(powers + k);
     const KeptNumbers held = numbers != nullptr ? KeptNumbers(block, *block.checked(numbers + k)) : KeptNumbers();
     rules::write_constants(rule, own, t, /*is_first=*/false, held.of, kept, to.usual);
@@ -108,6 +119,8 @@ struct CloseStep {
 /// Closed forms on the device: the points of piecewise ones are in the table as well.
 struct PreparedStep {
   Table rules;
+  Table program_constants;
+  Table programs;
   Table forms;
   std::vector<Table> points;
   Table values;
@@ -188,6 +201,17 @@ void begin_step(const StepPlan& plan, const StepRequest& request, const double* 
     const auto rules = form.rules.add(plan.rules.data(), plan.rules.size());
     form.rules.send();
     kernel.rules = form.rules.at(rules);
+    if (!plan.program_numbers.empty()) {
+      const ProgramConstants constants(form.program_constants, plan.programs, queue);
+      std::vector<DeviceProgram> programs;
+      for (const rules::text::Code* program : plan.programs) programs.push_back(constants.of(program));
+      form.programs.begin(queue);
+      const auto section = form.programs.add(programs);
+      form.programs.send();
+      kernel.programs = form.programs.at(section);
+      kernel.program_numbers = plan.program_numbers.data();
+      kernel.numbers_each = static_cast<std::int64_t>(plan.program_numbers.size() / plan.constants.size());
+    }
     kernel.powers = form.powers.filled(queue, plan.constants.size(), Powers{});
     if (values != nullptr) {
       form.values.begin(queue);

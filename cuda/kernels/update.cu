@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "operations.h"
+#include "programs/programs.h"
 
 namespace gradstep::cuda {
 
@@ -17,6 +18,7 @@ struct Kind {
   rules::KernelId kernel = rules::KernelId{};
   bool is_double = false;
   bool is_plain = false;
+  const rules::text::Code* program = nullptr;  ///< in place of a kernel
   bool operator==(const Kind&) const = default;
 };
 
@@ -50,7 +52,9 @@ int states_of(const UpdateItem& item) {
 
 bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; }
 
-Kind kind_of(const UpdateItem& item) { return {item.kernel, item.param.dtype == DType::f64, is_plain(item)}; }
+Kind kind_of(const UpdateItem& item) {
+  return {item.kernel, item.param.dtype == DType::f64, is_plain(item), item.program};
+}
 
 void sort_into_parts(PreparedUpdate& form, const UpdatePlan& plan) {
   if (form.sorted_version == plan.work->version() && form.sorted_kinds == form.kinds) return;
@@ -67,6 +71,9 @@ void sort_into_parts(PreparedUpdate& form, const UpdatePlan& plan) {
 }
 
 void launch_kind(const Kind& kind, const UpdateArguments& arguments, std::int64_t blocks, const CudaQueue& queue) {
+  if (kind.program != nullptr) {
+    return launch_update(*kind.program, kind.is_double, kind.is_plain, arguments, blocks, queue);
+  }
   const UpdatesByRule& plain = kind.is_double ? kPlainUpdates_f64 : kPlainUpdates_f32;
   const UpdatesByRule& staged = kind.is_double ? kStagedUpdates_f64 : kStagedUpdates_f32;
   (kind.is_plain ? plain : staged)[static_cast<std::size_t>(kind.kernel)](arguments, blocks, queue);
@@ -94,6 +101,7 @@ DeviceItem device_item(const UpdateItem& item, Table& table) {
   }
   to.master = item.master;
   to.constants = item.constants;
+  to.numbers = item.numbers;
   to.used = item.used;
   to.count = item.count;
   to.random_key = item.random_key;

@@ -6,44 +6,12 @@
 
 #include <type_traits>
 
-#include "device/block.h"
+#include "device/kernel.h"
 #include "runtime/queue.h"
 
 namespace gradstep::cuda {
 
-template <class Kernel>
-concept Shares = requires { typename Kernel::Shared; };
-
-template <class Kernel>
-constexpr std::size_t shared_bytes() {
-  if constexpr (Shares<Kernel>) {
-    return sizeof(typename Kernel::Shared);
-  } else {
-    return 0;
-  }
-}
-
-template <class Kernel>
-constexpr bool waits() {
-  if constexpr (requires { Kernel::kWaits; }) {
-    return Kernel::kWaits;
-  } else {
-    return Shares<Kernel>;
-  }
-}
-
 #if defined(__CUDACC__)
-/// Blocks that a multiprocessor is to hold at least, by which nvcc chooses how many registers a thread may have: 64
-/// unless the kernel says else. Left alone, it spills to hold a few more.
-template <class Kernel>
-constexpr int resident_blocks() {
-  if constexpr (requires { Kernel::kResidentBlocks; }) {
-    return Kernel::kResidentBlocks;
-  } else {
-    return Kernel::kThreads >= 64 ? 1024 / Kernel::kThreads : 1;
-  }
-}
-
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::kThreads, resident_blocks<Kernel>())
     run_kernel(const __grid_constant__ Kernel kernel) {

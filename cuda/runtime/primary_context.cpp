@@ -5,20 +5,11 @@
 #include <map>
 #include <mutex>
 
-#include "core/error.h"
 #include "libraries/driver.h"
 
 namespace gradstep::cuda {
 
 namespace {
-
-constexpr int kOutOfMemory = 2;  // CUDA_ERROR_OUT_OF_MEMORY
-
-void check_driver(int status, const char* call) {
-  if (status == 0) return;
-  fail(status == kOutOfMemory ? GRADSTEP_ERR_OUT_OF_MEMORY : GRADSTEP_ERR_DEVICE, "{}: CUDA's driver's status {}", call,
-       status);
-}
 
 /// By device.
 struct Contexts {

@@ -13,4 +13,14 @@ void push_primary_context(int device);
 /// What was current before is current again.
 void pop_primary_context() noexcept;
 
+/// For calls of the driver, which has no device that is current by itself: the runtime's calls make its context current
+/// on a thread, and a thread may not have made one.
+class OnPrimaryContext {
+ public:
+  explicit OnPrimaryContext(int device) { push_primary_context(device); }
+  ~OnPrimaryContext() { pop_primary_context(); }
+  OnPrimaryContext(const OnPrimaryContext&) = delete;
+  OnPrimaryContext& operator=(const OnPrimaryContext&) = delete;
+};
+
 }  // namespace gradstep::cuda

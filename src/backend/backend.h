@@ -45,8 +45,10 @@ class Backend {
   /// or, where they are NULL, from the plan's forms at t = scalars->steps.
   virtual void begin_step(const StepPlan& plan, const kernels::StepRequest& request, const double* values,
                           kernels::StepScalars* scalars, Queue& queue) = 0;
-  /// Whether steps of rules that hosts have written as text are there.
-  virtual bool runs_programs() const { return false; }
+  /// Makes what steps of a rule that a host has written as text need: if `is_plain`, of parameters of the arithmetic
+  /// type, with states of that type and no masters; what others need may be made by the first step. Throws
+  /// BACKEND_UNAVAILABLE.
+  virtual void prepare_program(const rules::text::Code& /*program*/, DType /*arithmetic*/, bool /*is_plain*/) {}
   /// Before update(), and if the step is made: what the plan says of gradients.
   virtual void shape_gradients(const UnitPlan& plan, const kernels::StepScalars* scalars, Queue& queue) = 0;
   /// After begin_step(). partials[c] = the sums that the rule of chunk c's item measures, over chunk c of the plan's

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "backend/arrays.h"
+#include "backend/state_format.h"
 #include "kernels/average.h"
 #include "kernels/schedule.h"
 #include "kernels/step.h"
@@ -22,7 +23,6 @@
 namespace gradstep {
 
 namespace rules::text {
-class Program;
 struct Code;
 }  // namespace rules::text
 
@@ -32,7 +32,7 @@ struct StepPlan {
   kernels::StepLimits limits;
   std::span<const rules::RuleForm> rules;  ///< by group; empty = the host computes the numbers of its rule
   /// By group; NULL = its rule is one of the list. Empty = all are.
-  std::span<const rules::text::Program* const> programs;
+  std::span<const rules::text::Code* const> programs;
   std::span<double> program_numbers;                   ///< as many for each of constants; in the backend's memory
   std::int32_t fields = 0;                             ///< of the group that has most
   std::span<const kernels::HyperParameterForm> forms;  ///< [group][field], at the host
@@ -46,13 +46,6 @@ struct StepPlan {
   Prepared prepared;
 };
 
-/// How states are kept. All but native is for parameters that are computed in f32.
-enum class StateFormat : std::uint8_t {
-  native,      ///< in the arithmetic type
-  bf16,        ///< rounded after every step
-  block_code,  ///< kernels/block_code.h
-};
-
 /// One parameter in an update.
 struct UpdateItem {
   Array param;
@@ -60,7 +53,7 @@ struct UpdateItem {
   Array update;    ///< present = the delta goes here and param is only read
   rules::KernelId kernel = rules::KernelId{};
   const rules::text::Code* program = nullptr;  ///< in place of a kernel
-  const double* numbers = nullptr;             ///< of the program
+  const double* numbers = nullptr;             ///< what the program's constants are
   StateFormat format = StateFormat::native;
   bool stochastic = false;         ///< what is stored in 16 bits is rounded stochastically
   std::uint8_t signed_states = 0;  ///< block_code: bit s = state s has signs
@@ -93,9 +86,19 @@ struct SettledItem {
   const std::uint8_t* used = nullptr;          ///< as in UpdateItem
   std::int64_t first = 0;                      ///< index of its first partial sum
   std::int64_t count = 0;                      ///< number of its partial sums; 0 = its rule measures none
-  /// Its sums are taken over all items that have this leader, of which it is the first; -1 = over the parameter alone.
+  /// Its shared sums are taken over all items that have this leader, of which it is the first; -1 = it has none.
   std::int32_t leader = -1;
-  bool has_gradient = false;  ///< without one, numbers of its own stay as they are
+  std::int32_t sum_count = 0;
+  std::uint32_t shared_sums = 0;               ///< bit s = sum s is shared, others are over the parameter alone
+  bool has_gradient = false;                   ///< without one, numbers of its own stay as they are
+  const rules::text::Code* program = nullptr;  ///< in place of a rule of the list
+  double* program_numbers = nullptr;           ///< what its constants become
+  double size = 0;                             ///< elements of the whole parameter
+
+  /// The item where sum s of this one, the i-th, is kept.
+  std::size_t place_of_sum(std::size_t i, int s) const {
+    return ((shared_sums >> s) & 1U) != 0 ? static_cast<std::size_t>(leader) : i;
+  }
 };
 
 /// What lies between begin_step() and update() for rules that measure or keep numbers.

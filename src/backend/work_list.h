@@ -10,18 +10,10 @@
 #include <span>
 #include <vector>
 
+#include "backend/chunk.h"
 #include "core/buffer_list.h"
 
 namespace gradstep {
-
-/// Elements per chunk. Reductions fold one f64 partial per chunk in one fixed tree (docs/numerics.md).
-inline constexpr std::int64_t kChunk = 16 * 1024;
-
-struct Chunk {
-  std::int32_t item;
-  std::int32_t length;
-  std::int64_t offset;
-};
 
 class WorkList {
  public:

@@ -11,8 +11,6 @@
 
 namespace gradstep {
 
-inline constexpr int kMaxDimensions = 32;
-
 struct Array {
   void* data = nullptr;  ///< the first element; NULL = absent
   std::int64_t size = 0;

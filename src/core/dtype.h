@@ -7,11 +7,10 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/element_type.h"
 #include "gradstep/tensor.h"
 
 namespace gradstep {
-
-enum class DType : std::uint8_t { f32, f64, f16, bf16, i32, i64, u8 };
 
 constexpr std::int64_t size_of(DType dtype) {
   switch (dtype) {

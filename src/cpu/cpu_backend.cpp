@@ -87,7 +87,6 @@ class CpuBackend final : public Backend, private ChunkRunner {
 
   const char* name() const override { return "cpu"; }
   const char* instruction_set() const override { return loops_.instruction_set; }
-  bool runs_programs() const override { return true; }
 
   const std::shared_ptr<Memory>& memory() const override { return memory_; }
 

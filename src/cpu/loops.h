@@ -112,6 +112,8 @@ struct Loops {
   /// Sums of a chunk; NULL for rules that measure none. As `update`.
   using Measure = rules::Sums (*)(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& scalars);
   Measure measure[rules::kKernelCount][2];
+  /// For items with a program that has sums, by arithmetic type.
+  Measure measure_program[2];
 
   using Finish = void (*)(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& scalars, double factor,
                           double decay);

@@ -8,7 +8,7 @@
 
 #include "cpu/compact_chunk.h"
 #include "kernels/gradient_units.h"
-#include "rules/text/program.h"
+#include "rules/text/code.h"
 
 namespace gradstep::cpu {
 
@@ -52,9 +52,10 @@ void write_constants(const StepPlan& plan, const double* values, kernels::StepSc
     const Numbers numbers = plan.numbers != nullptr ? Numbers(plan.numbers[k]) : Numbers();
     rules::GroupConstants& to = plan.constants[k];
     if (const auto* program = plan.programs.empty() ? nullptr : plan.programs[g]; program != nullptr) {
-      program->write_decay(plan.rules[g], own, to.usual);
-      program->write_numbers(own, t,
-                             plan.program_numbers.data() + k * (plan.program_numbers.size() / plan.constants.size()));
+      rules::write_decay(plan.rules[g], own, program->weight_decay, program->learning_rate, to.usual);
+      rules::text::begin_constants(
+          program->constants, program->constant_count, own, t,
+          plan.program_numbers.data() + k * (plan.program_numbers.size() / plan.constants.size()));
       continue;
     }
     const auto write = [&](bool is_first, rules::RuleConstants& constants) {
@@ -185,9 +186,10 @@ void RuleStep::measure_sums(const SumsPlan& plan, const kernels::StepScalars* sc
   for_each_chunk(chunks, [&](std::size_t i) {
     const UpdateItem& item = plan.items[static_cast<std::size_t>(chunks[i].item)];
     partials[i] = {};
-    if (item.program != nullptr) return;
-    const Loops::Measure run =
-        loops_.measure[static_cast<std::size_t>(item.kernel)][item.param.dtype == DType::f64 ? 1 : 0];
+    if (item.program != nullptr && item.program->sum_count == 0) return;
+    const auto& loops =
+        item.program != nullptr ? loops_.measure_program : loops_.measure[static_cast<std::size_t>(item.kernel)];
+    const Loops::Measure run = loops[item.param.dtype == DType::f64 ? 1 : 0];
     if (run == nullptr || scalars->gate == 0 || item.gradient.data == nullptr) return;
     read_chunk(item, chunks[i],
                [&](const UpdateItem& operands, const Chunk& chunk) { partials[i] = run(operands, chunk, step); });
@@ -200,17 +202,23 @@ void RuleStep::settle(const SumsPlan& plan, const kernels::StepScalars* scalars)
   sums.assign(plan.settled.size(), {});
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const SettledItem& item = plan.settled[i];
-    rules::Sums& to = item.leader >= 0 ? sums[static_cast<std::size_t>(item.leader)] : sums[i];
-    for (std::size_t s = 0; s < std::size(to.of) && item.count > 0; ++s) {
-      to.of[s] += kernels::fold<double>(item.count, [&](std::int64_t c) { return plan.sums[item.first + c].of[s]; });
+    for (int s = 0; s < item.sum_count && item.count > 0; ++s) {
+      sums[item.place_of_sum(i, s)].of[s] +=
+          kernels::fold<double>(item.count, [&](std::int64_t c) { return plan.sums[item.first + c].of[s]; });
     }
   }
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const SettledItem& item = plan.settled[i];
     if (item.constants == nullptr || (!item.has_gradient && item.leader < 0)) continue;
+    rules::Sums own;
+    for (int s = 0; s < item.sum_count; ++s) own.of[s] = sums[item.place_of_sum(i, s)].of[s];
+    if (item.program != nullptr) {
+      rules::text::settle_constants(item.program->constants, item.program->constant_count, own.of, item.size,
+                                    item.program_numbers);
+      continue;
+    }
     Numbers numbers(item.numbers);
-    rules::advance(item.rule, sums[item.leader >= 0 ? static_cast<std::size_t>(item.leader) : i].of, numbers.of,
-                   *item.used != 0 ? item.constants->usual : item.constants->first);
+    rules::advance(item.rule, own.of, numbers.of, *item.used != 0 ? item.constants->usual : item.constants->first);
     numbers.store(item.numbers);
   }
 }

@@ -15,22 +15,6 @@
 
 namespace gradstep::rules {
 
-/// The constants of any rule.
-struct alignas(16) RuleConstants {
-  double numbers[14];
-  double decay;  ///< decay_factor()
-  // What a kernel of every kind of decay adds to the gradient, and subtracts from the parameter, times p.
-  double coupled;
-  double decoupled;
-  double learning_rate;
-};
-
-/// The constants of a parameter group. `first` is for parameters whose state no gradient has gone into.
-struct GroupConstants {
-  RuleConstants usual;
-  RuleConstants first;
-};
-
 /// A rule with what its constants depend on beside hyper-parameters and time.
 struct RuleForm {
   std::int32_t rule = 0;  ///< place in the list; -1 = a program
@@ -95,6 +79,13 @@ GRADSTEP_FORMULA void write_decay(const RuleForm& form, Decay of_rule, double de
   const bool is_coupled = decay_of(form.decay_mode, of_rule) == Decay::coupled;
   to.coupled = is_coupled ? to.decay : 0;
   to.decoupled = is_coupled || form.decays_later != 0 ? 0 : to.decay;
+}
+
+/// A program has its decay by the places of its hyper-parameters; without a learning rate 1 counts as one.
+GRADSTEP_FORMULA void write_decay(const RuleForm& form, const double* values, std::int32_t weight_decay_place,
+                                  std::int32_t learning_rate_place, RuleConstants& to) {
+  write_decay(form, Decay::decoupled, weight_decay_place < 0 ? 0 : values[weight_decay_place],
+              learning_rate_place < 0 ? 1 : values[learning_rate_place], to);
 }
 
 template <class Rule>

@@ -9,15 +9,9 @@
 #include <limits>
 #include <span>
 
-namespace gradstep::rules {
+#include "rules/room.h"
 
-// Room for any rule, on hosts and devices.
-inline constexpr int kMaxFields = 16;
-inline constexpr int kMaxSettings = 8;
-inline constexpr int kMaxChoices = 10;
-inline constexpr int kMaxStates = 4;
-inline constexpr int kMaxNumbers = 4;
-inline constexpr int kMaxSums = 2;
+namespace gradstep::rules {
 
 /// Legal values: finite, at least `minimum`, below `limit`.
 struct Range {
@@ -74,11 +68,6 @@ struct Number {
 /// Where the numbers of a parameter lie, in the order of the description; NULL = it has no such number.
 struct NumberPlaces {
   double* of[kMaxNumbers] = {};
-};
-
-/// The sums that a rule measures before a step, of a chunk or of whole tensors.
-struct Sums {
-  double of[kMaxSums] = {};
 };
 
 /// What the sums of a rule are taken over.

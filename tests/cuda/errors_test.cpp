@@ -136,21 +136,5 @@ TEST(CudaErrors, OtherDevicesGoOn) {
   EXPECT_EQ(chain.steps(), 2);
 }
 
-TEST(CudaErrors, RulesThatAreWrittenAsTextAreRefused) {
-  EmulatedCuda device(1);
-  const char* name = nullptr;
-  TestDevice::check(gradstep_rule_define(device.context(), "rule cuda_text\np = p - g\n", &name));
-  const std::int64_t size = 5;
-  const gradstep_parameter parameter = parameter_of(size, device.id());
-  gradstep_optimizer* optimizer = nullptr;
-  EXPECT_EQ(gradstep_optimizer_create(device.context(), name, nullptr, 0, &parameter, 1, &optimizer),
-            GRADSTEP_ERR_UNSUPPORTED);
-  EXPECT_NE(
-      std::string(gradstep_last_error()).find("rule: cuda_text is written as text, and such rules run on the CPU"),
-      std::string::npos)
-      << gradstep_last_error();
-  EXPECT_EQ(optimizer, nullptr);
-}
-
 }  // namespace
 }  // namespace gradstep::test

@@ -176,7 +176,7 @@ struct KeptStep {
   StepPlan plan;
   KeptNorm gradients;
   Kept<rules::RuleForm> rules;
-  Kept<const rules::text::Program*> programs;
+  Kept<const rules::text::Code*> programs;
   Kept<kernels::HyperParameterForm> forms;
   std::deque<std::vector<std::int64_t>> boundaries;
   std::deque<std::vector<double>> tables;

@@ -19,7 +19,9 @@ class DeferringBackend : public Backend {
 
   const char* name() const override { return inner_.name(); }
   const char* instruction_set() const override { return inner_.instruction_set(); }
-  bool runs_programs() const override { return inner_.runs_programs(); }
+  void prepare_program(const rules::text::Code& program, DType arithmetic, bool is_plain) override {
+    inner_.prepare_program(program, arithmetic, is_plain);
+  }
 
   void accumulate(const AccumulateJob& job, Queue& queue) override;
   void add_rows(const RowsJob& job, Queue& queue) override;

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -48,16 +49,27 @@ class Element {
  public:
   Element(const Parsed& parsed, const double* hypers) : parsed_(parsed), hypers_(hypers) {}
 
-  void step(double t, double g, double& p, double* states) {
-    of_.clear();
-    for (std::size_t i = 0; i < parsed_.graph.size(); ++i) {
-      of_.push_back(value_of(parsed_.graph[static_cast<NodeId>(i)], t, g, p, states));
-    }
+  /// The term of a sum.
+  double term(double t, double g, double p, const double* states, const Parsed::Sum& sum) {
+    evaluate(t, g, p, states);
+    return at(sum.of);
+  }
+
+  void step(double t, double g, double& p, double* states, std::vector<double> sums) {
+    sums_ = std::move(sums);
+    evaluate(t, g, p, states);
     p = at(parsed_.param);
     for (std::size_t s = 0; s < parsed_.states.size(); ++s) states[s] = at(parsed_.states[s].after);
   }
 
  private:
+  void evaluate(double t, double g, double p, const double* states) {
+    of_.clear();
+    for (std::size_t i = 0; i < parsed_.graph.size(); ++i) {
+      of_.push_back(value_of(parsed_.graph[static_cast<NodeId>(i)], t, g, p, states));
+    }
+  }
+
   double at(NodeId id) const { return of_[static_cast<std::size_t>(id)]; }
 
   double value_of(const Node& node, double t, double g, double p, const double* states) const {
@@ -70,6 +82,10 @@ class Element {
         return hypers_[node.index];
       case Op::time:
         return t;
+      case Op::size:
+        return kElements;
+      case Op::total:
+        return sums_.empty() ? 0 : sums_[static_cast<std::size_t>(node.index)];
       case Op::gradient:
         return g;
       case Op::param:
@@ -118,8 +134,21 @@ class Element {
 
   const Parsed& parsed_;
   const double* hypers_;
+  std::vector<double> sums_;
   std::vector<double> of_;
 };
+
+/// The sum of less than a quarter of a chunk: element i goes to lane i mod 16, and lanes are folded in halves
+/// (docs/numerics.md).
+template <class TermOf>
+double folded(TermOf term_of) {
+  double lanes[16] = {};
+  for (std::size_t i = 0; i < kElements; ++i) lanes[i % 16] += term_of(i);
+  for (std::size_t width = 8; width > 0; width /= 2) {
+    for (std::size_t i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+  }
+  return lanes[0];
+}
 
 bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
@@ -173,8 +202,7 @@ class Run {
 };
 
 void check_steps(std::string_view text, const Program& program) {
-  const RuleType type{
-      .place = -1, .about = program.about(), .weight_decay = program.weight_decay(), .program = &program};
+  const RuleType type = program_rule(program);
   std::vector<gradstep_option> options = hypers_of(program);
   for (const gradstep_option& option : options) {
     if (!std::isfinite(option.value)) return;
@@ -187,8 +215,17 @@ void check_steps(std::string_view text, const Program& program) {
   double states[kCompared][rules::kMaxStates] = {};
   for (int t = 0; t < 3; ++t) {
     run.step(t);
+    std::vector<double> sums;
+    for (const Parsed::Sum& sum : parsed.sums) {
+      double terms[kCompared];
+      for (std::size_t i = 0; i < kCompared; ++i) {
+        const double term = Element(parsed, hypers.data()).term(t + 1, gradient_of(i, t), p[i], states[i], sum);
+        terms[i] = sum.squares ? term * term : term;
+      }
+      sums.push_back(folded([&](std::size_t i) { return terms[i % kCompared]; }));
+    }
     for (std::size_t i = 0; i < kCompared; ++i) {
-      Element(parsed, hypers.data()).step(t + 1, gradient_of(i, t), p[i], states[i]);
+      Element(parsed, hypers.data()).step(t + 1, gradient_of(i, t), p[i], states[i], sums);
     }
     for (std::size_t i = 0; i < kElements; ++i) require(is_same(run.params()[i], p[i % kCompared]), "another p");
     for (std::size_t s = 0; s < parsed.states.size(); ++s) {

@@ -118,14 +118,15 @@ GRADSTEP_API gradstep_status gradstep_rule_describe(size_t index, gradstep_rule*
  * first step. docs/rules_as_text.md has the language. *name = the rule's name, which stays until the process ends;
  * gradstep_optimizer_create and the other functions here take it. The rule has all options that rules share, and one of
  * its own more, weight_decay (learning_rate * weight_decay * p is subtracted from p), unless the text has one of that
- * name. It runs on the CPU: creating an optimizer of it on another device fails with UNSUPPORTED.
+ * name. On CUDA it is compiled by NVRTC when an optimizer is created, which fails with BACKEND_UNAVAILABLE where that
+ * library is missing.
  *
  * Rules of texts belong to the process, as the list of all rules does, whatever context they were defined with; the
  * context gets a line in its log. A text that was defined before, blanks and comments aside, gives its name again. Any
  * threads may call this at the same time. A saved state holds the text and is loaded into the same one alone.
  * Returns: INVALID_ARGUMENT (a NULL; a text that is none, with line, column, what was expected and what was found; the
  * name of a rule that has another text or is the library's; a text beyond the limits of docs/rules_as_text.md),
- * UNSUPPORTED (a function of more than one element, such as sum), OUT_OF_MEMORY.
+ * UNSUPPORTED (row_mean, column_mean, orthogonalize), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_rule_define(gradstep_context* context, const char* text,
                                                   const char** name) GRADSTEP_NOEXCEPT;

@@ -43,17 +43,58 @@ class ProgramRule {
 
   ProgramRule(const UpdateItem& item, const rules::RuleConstants& constants)
       : code_(*item.program), coupled_(static_cast<T>(constants.coupled)), decay_(static_cast<T>(constants.decoupled)) {
-    for (int i = 0; i < code_.number_count; ++i) numbers_[i] = static_cast<T>(item.numbers[i]);
+    for (int i = 0; i < code_.number_count; ++i) numbers_[i] = static_cast<T>(item.numbers[code_.numbers[i]]);
   }
 
   GRADSTEP_FORMULA int states() const { return code_.state_count; }
+  GRADSTEP_FORMULA int sums() const { return code_.sum_count; }
 
   /// As run_rule().
   template <bool kAddToParam>
   [[gnu::noinline]] void run(GradientScale<T> scale, T* out, const T* p, const T* g, T* const* states,
                              std::int64_t count) const {
+    Workplace place;
+    walk(code_.step, place, scale, p, g, states, count);
+    with(code_.result, place.registers, [&](auto x) { finish<kAddToParam>(out, p, x, count); });
+  }
+
+  /// body(sum, its terms, what each is multiplied by) for each sum, before the step. States are only read.
+  template <class Body>
+  GRADSTEP_FORMULA void measure(GradientScale<T> scale, const T* p, const T* g, T* const* states, std::int64_t count,
+                                Body body) const {
+    Workplace place;
+    Scratch<T> ones;
+    Scratch<T> equal;
+    for_elements(ones.values, count, [](T one) { return one; }, Same<T>{1});
+    walk(code_.measurement, place, scale, p, g, states, count);
+    for (int s = 0; s < code_.sum_count; ++s) {
+      const rules::text::Sum& sum = code_.sums[s];
+      const T* terms = equal.values;
+      if (sum.of.is_number()) {
+        for_elements(equal.values, count, [](T x) { return x; }, Same<T>{numbers_[sum.of.number()]});
+      } else {
+        terms = place.registers[sum.of.index];
+      }
+      body(s, terms, sum.squares ? terms : ones.values);
+    }
+  }
+
+ private:
+  using Register = rules::text::Register;
+  using Operation = rules::text::Operation;
+  using Operand = rules::text::Operand;
+  using Step = rules::text::Step;
+  using Outcome = rules::text::Outcome;
+
+  struct Workplace {
     Scratch<T> scaled;
     Scratch<T> temporaries[rules::text::kMostTemporaries];
+    T* registers[Register::first_temporary + rules::text::kMostTemporaries];
+  };
+
+  void walk(const rules::text::Walk& walk, Workplace& place, GradientScale<T> scale, const T* p, const T* g,
+            T* const* states, std::int64_t count) const {
+    Scratch<T>& scaled = place.scaled;
     if (scale.multiplier != 1 || scale.bound <= kernels::largest_stored<T>()) {
       for_elements(scaled.values, count, [=](T gradient) { return scale(gradient); }, g);
       g = scaled.values;
@@ -63,22 +104,16 @@ class ProgramRule {
       for_elements(scaled.values, count, [=](T gradient, T value) { return gradient + coupled * value; }, g, p);
       g = scaled.values;
     }
+    T** const registers = place.registers;
     // The first two are read only.
-    T* registers[Register::first_temporary + rules::text::kMostTemporaries];
     registers[Register::gradient] = const_cast<T*>(g);
     registers[Register::param] = const_cast<T*>(p);
     for (int s = 0; s < code_.state_count; ++s) registers[Register::first_state + s] = states[s];
-    for (int k = 0; k < code_.temporary_count; ++k) registers[Register::first_temporary + k] = temporaries[k].values;
-    for (int k = 0; k < code_.operation_count; ++k) compute(code_.operations[k], registers, count);
-    with(code_.result, registers, [&](auto x) { finish<kAddToParam>(out, p, x, count); });
+    for (int k = 0; k < walk.temporary_count; ++k) {
+      registers[Register::first_temporary + k] = place.temporaries[k].values;
+    }
+    for (int k = 0; k < walk.count; ++k) compute(walk.operations[k], registers, count);
   }
-
- private:
-  using Register = rules::text::Register;
-  using Operation = rules::text::Operation;
-  using Operand = rules::text::Operand;
-  using Step = rules::text::Step;
-  using Outcome = rules::text::Outcome;
 
   /// body(register or number)
   template <class Body>

@@ -64,8 +64,7 @@ const RuleType& define_rule(std::string_view text) {
   if (rules.size() == kMostRules)
     fail_argument("text: there are {} rules of texts already, expected fewer", kMostRules);
   const rules::text::Program& own = *program;
-  rules.push_back(
-      {std::move(program), {.place = -1, .about = own.about(), .weight_decay = own.weight_decay(), .program = &own}});
+  rules.push_back({std::move(program), program_rule(own)});
   return rules.back().type;
 }
 

@@ -135,7 +135,7 @@ std::int64_t FirstOrderOptimizer::state_bytes(const RulesByGroup& rules, const S
 void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& hyper_parameters) {
   // Everything that can throw happens on the side; the swaps below cannot.
   rules_.check(schema);
-  check_programs(hyper_parameters.group_count());
+  prepare_programs(schema);
   for (std::int32_t g = 0; g < hyper_parameters.group_count(); ++g) rules_.of(g).check(hyper_parameters.schedules(g));
   std::vector<ParameterWish> wishes;
   std::vector<std::uint64_t> keys;
@@ -156,14 +156,15 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
   }
   std::vector<rules::KernelId> kernels;
   std::vector<rules::RuleForm> forms;
-  std::vector<const rules::text::Program*> programs;
+  std::vector<const rules::text::Code*> programs;
   std::size_t numbers_each = 0;
   std::string text = rules_.key();
   for (std::int32_t g = 0; g < hyper_parameters.group_count(); ++g) {
     forms.push_back(rules_.of(g).form());
-    programs.push_back(rules_.of(g).program());
-    if (programs.back() != nullptr)
-      numbers_each = std::max(numbers_each, static_cast<std::size_t>(programs.back()->code().number_count));
+    const rules::text::Program* program = rules_.of(g).program();
+    programs.push_back(program != nullptr ? &program->code() : nullptr);
+    if (program != nullptr)
+      numbers_each = std::max(numbers_each, static_cast<std::size_t>(program->code().constant_count));
     kernels.push_back(rules_.of(g).kernel(hyper_parameters.schedules(g)));
     text += fmt::format(" {}", static_cast<int>(kernels.back()));
   }
@@ -208,14 +209,13 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
 
 bool FirstOrderOptimizer::has_own_constants() const { return rules_.counts_each() || rules_.settles(); }
 
-void FirstOrderOptimizer::check_programs(std::int32_t groups) {
-  const Backend& backend = site().backend();
-  for (std::int32_t g = 0; g < groups; ++g) {
-    const Rule& rule = rules_.of(g);
-    if (rule.program() == nullptr || backend.runs_programs()) continue;
-    fail(GRADSTEP_ERR_UNSUPPORTED,
-         "rule: {} is written as text, and such rules run on the CPU; the parameters' device is {}", rule.name(),
-         backend.name());
+void FirstOrderOptimizer::prepare_programs(const Schema& schema) {
+  for (const Parameter& parameter : schema) {
+    const Rule& rule = rules_.of(parameter.group);
+    if (rule.program() == nullptr) continue;
+    const DType arithmetic = arithmetic_dtype(parameter.dtype);
+    const bool is_plain = parameter.dtype == arithmetic && rule.storage().format == StateFormat::native;
+    site().backend().prepare_program(rule.program()->code(), arithmetic, is_plain);
   }
 }
 

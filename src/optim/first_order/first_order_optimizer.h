@@ -43,8 +43,8 @@ class FirstOrderOptimizer final : public Optimizer {
   static std::vector<StateWish> wishes_of(const Rule& rule, const Parameter& parameter,
                                           const HyperParameters& hyper_parameters);
   void fill_items();
-  /// Throws UNSUPPORTED for a rule that the backend cannot run.
-  void check_programs(std::int32_t groups);
+  /// Throws BACKEND_UNAVAILABLE for a rule that the backend cannot run.
+  void prepare_programs(const Schema& schema);
   void apply(double clip_value) override;
   void prepare(const Schema& schema, const HyperParameters& hyper_parameters) override;
   void on(StateEvent event) override;
@@ -60,12 +60,12 @@ class FirstOrderOptimizer final : public Optimizer {
   double* number_of(std::size_t parameter, std::size_t slot) const;
 
   RulesByGroup rules_;
-  std::vector<rules::RuleForm> forms_;                 // by group
-  Buffer constants_;                                   // rules::GroupConstants, by group, or by parameter
-  std::vector<const rules::text::Program*> programs_;  // by group; NULL = a rule of the list
-  Buffer program_numbers_;                             // as many doubles for each of constants_
-  Buffer group_of_;                                    // where constants_ are by parameter, std::int32_t
-  Buffer counts_;                                      // by parameter, double*, if each counts its steps
+  std::vector<rules::RuleForm> forms_;              // by group
+  Buffer constants_;                                // rules::GroupConstants, by group, or by parameter
+  std::vector<const rules::text::Code*> programs_;  // by group; NULL = a rule of the list
+  Buffer program_numbers_;                          // as many doubles for each of constants_
+  Buffer group_of_;                                 // where constants_ are by parameter, std::int32_t
+  Buffer counts_;                                   // by parameter, double*, if each counts its steps
   Buffer numbers_;                          // by parameter, rules::NumberPlaces, if rules settle their constants
   std::vector<rules::KernelId> kernels_;    // by group
   std::vector<std::uint64_t> random_keys_;  // by parameter

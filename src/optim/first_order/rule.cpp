@@ -110,6 +110,16 @@ std::string listed(std::span<const char* const> values) {
 
 }  // namespace
 
+RuleType program_rule(const rules::text::Program& program) {
+  const int sums = program.code().sum_count;
+  return {.place = -1,
+          .about = program.about(),
+          .weight_decay = program.weight_decay(),
+          .program = &program,
+          .settles = sums > 0,
+          .sums = sums};
+}
+
 std::span<const RuleType> rule_types() { return types_of(rules::AllRules{}); }
 
 Rule::Rule(const RuleType& type, const RuleOptions& options) : type_(&type), options_(options) {

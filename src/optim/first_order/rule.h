@@ -107,6 +107,9 @@ struct FinishOptions {
 /// The rules of the list, in its order.
 std::span<const RuleType> rule_types();
 
+/// The rule of a program, which stays.
+RuleType program_rule(const rules::text::Program& program);
+
 template <class Rule>
 const RuleType& rule_type() {
   return rule_types()[static_cast<std::size_t>(rules::place_of<Rule>(rules::AllRules{}))];
@@ -149,7 +152,11 @@ class Rule {
   /// Whether each parameter has constants of its own, which settle once sums are measured.
   bool settles() const { return type_->settles; }
   int sums() const { return type_->sums; }
-  rules::Scope scope() const { return type_->scope; }
+  /// Bit s: sum s is taken over all parameters that the rule steps.
+  std::uint32_t shared_sums() const {
+    if (program() != nullptr) return program()->code().shared_sums();
+    return type_->scope == rules::Scope::rule ? (1U << type_->sums) - 1 : 0;
+  }
   std::span<const rules::Number> numbers() const { return type_->about.numbers; }
   double first_number(std::size_t number) const;
   bool has_average() const { return type_->average_share != nullptr; }

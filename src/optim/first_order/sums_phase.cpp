@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optim/first_order/sums_phase.h"
 
-#include <algorithm>
-#include <array>
+#include <map>
+#include <utility>
 
 namespace gradstep {
 
@@ -12,8 +12,7 @@ void SumsPhase::fill(std::span<const UpdateItem> items, std::span<const rules::N
   settled_.clear();
   measures_ = false;
   if (!rules.settles()) return;
-  std::array<std::int32_t, rules::AllRules::kCount> leaders{};
-  leaders.fill(-1);
+  std::map<std::pair<std::int32_t, const void*>, std::int32_t> leaders;  // by rule
   std::int64_t first = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const Rule& rule = rules.of(schema[i].group);
@@ -27,13 +26,17 @@ void SumsPhase::fill(std::span<const UpdateItem> items, std::span<const rules::N
     item.constants = const_cast<rules::GroupConstants*>(items[i].constants);
     item.used = items[i].used;
     item.has_gradient = items[i].gradient.data != nullptr;
-    if (rule.sums() == 0) continue;
+    item.program = items[i].program;
+    item.program_numbers = const_cast<double*>(items[i].numbers);
+    item.size = static_cast<double>(schema[i].size);
+    item.sum_count = rule.sums();
+    item.shared_sums = rule.shared_sums();
+    if (item.sum_count == 0) continue;
     measures_ = true;
     item.count = chunks;
-    if (rule.scope() != rules::Scope::rule) continue;
-    std::int32_t& leader = leaders[static_cast<std::size_t>(item.rule.rule)];
-    if (leader < 0) leader = static_cast<std::int32_t>(i);
-    item.leader = leader;
+    if (item.shared_sums == 0) continue;
+    const std::pair<std::int32_t, const void*> key(item.rule.rule, item.program);
+    item.leader = leaders.try_emplace(key, static_cast<std::int32_t>(i)).first->second;
   }
   const std::int64_t chunks = sharding != nullptr ? sharding->chunk_count() : std::ssize(work.chunks());
   const std::size_t bytes = measures_ ? static_cast<std::size_t>(chunks) * sizeof(rules::Sums) : 0;

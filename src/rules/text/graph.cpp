@@ -17,7 +17,8 @@ NodeId Graph::leaf(Op op, std::int32_t index) {
   Node node;
   node.op = op;
   node.index = index;
-  node.is_constant = op == Op::hyper || op == Op::time;
+  node.is_after_sums = op == Op::total || op == Op::size;
+  node.is_constant = op == Op::hyper || op == Op::time || node.is_after_sums;
   return insert(node);
 }
 
@@ -29,7 +30,9 @@ NodeId Graph::make(Op op, NodeId a, NodeId b, NodeId c) {
   node.c = c;
   node.is_constant = true;
   for (const NodeId operand : {a, b, c}) {
-    if (operand != kNoNode && !(*this)[operand].is_constant) node.is_constant = false;
+    if (operand == kNoNode) continue;
+    node.is_constant = node.is_constant && (*this)[operand].is_constant;
+    node.is_after_sums = node.is_after_sums || (*this)[operand].is_after_sums;
   }
   return insert(node);
 }

@@ -9,38 +9,9 @@
 #include <map>
 #include <vector>
 
-namespace gradstep::rules::text {
+#include "rules/text/op.h"
 
-enum class Op : std::uint8_t {
-  // What there is before a step.
-  number,
-  hyper,
-  time,
-  gradient,
-  param,
-  state,
-  // One operand.
-  negate,
-  absolute,
-  sign,
-  root,
-  exponential,
-  logarithm,
-  // Two operands.
-  add,
-  subtract,
-  multiply,
-  divide,
-  power,
-  minimum,
-  maximum,
-  less,
-  less_equal,
-  equal,
-  not_equal,
-  // Three operands: the second where the first is not 0, else the third.
-  select,
-};
+namespace gradstep::rules::text {
 
 using NodeId = std::int32_t;
 inline constexpr NodeId kNoNode = -1;
@@ -50,9 +21,10 @@ struct Node {
   NodeId a = kNoNode;
   NodeId b = kNoNode;
   NodeId c = kNoNode;
-  std::int32_t index = 0;  ///< which hyper-parameter or state
+  std::int32_t index = 0;  ///< which hyper-parameter, state or sum
   double number = 0;
-  bool is_constant = false;  ///< depends on numbers, hyper-parameters and t alone
+  bool is_constant = false;    ///< is equal for all elements of a tensor
+  bool is_after_sums = false;  ///< depends on a sum, or on the size of the tensor
 
   bool is_leaf() const { return op <= Op::state; }
 };
@@ -63,7 +35,7 @@ class Graph {
   const Node& operator[](NodeId id) const { return nodes_[static_cast<std::size_t>(id)]; }
 
   NodeId number(double value);
-  /// hyper, state: the index-th. time, gradient, param: 0.
+  /// hyper, state, total: the index-th. Others: 0.
   NodeId leaf(Op op, std::int32_t index = 0);
   NodeId make(Op op, NodeId a, NodeId b = kNoNode, NodeId c = kNoNode);
 

@@ -40,6 +40,10 @@ class Growth {
         return 1;
       case Op::state:
         return of_states_[static_cast<std::size_t>(node.index)];
+      case Op::total: {
+        const Parsed::Sum& sum = parsed_.sums[static_cast<std::size_t>(node.index)];
+        return std::min(kLargest, at(sum.of) * (sum.squares ? 2 : 1));
+      }
       case Op::multiply:
         return std::min(kLargest, at(node.a) + at(node.b));
       case Op::divide:

@@ -28,8 +28,9 @@ constexpr Function kFunctions[] = {{"abs", Op::absolute, 1},    {"sign", Op::sig
                                    {"exp", Op::exponential, 1}, {"log", Op::logarithm, 1}, {"min", Op::minimum, 2},
                                    {"max", Op::maximum, 2},     {"select", Op::select, 3}, {"clamp", Op::maximum, 3}};
 
+constexpr const char* kSums[] = {"sum", "mean", "norm", "model_sum"};
 // What a text may come to say, of more than one element.
-constexpr const char* kReductions[] = {"sum", "mean", "norm", "row_mean", "column_mean", "model_sum", "orthogonalize"};
+constexpr const char* kReserved[] = {"row_mean", "column_mean", "orthogonalize"};
 
 constexpr const char* kWords[] = {"rule", "hyper", "state", "in", "inf", "unsigned", "g", "p", "t"};
 
@@ -141,7 +142,8 @@ class Parser {
   }
 
   void check_free(const Token& name, const char* what) const {
-    if (holds(kWords, name.text) || holds(kReductions, name.text) || find_function(name.text) != nullptr) {
+    if (holds(kWords, name.text) || holds(kSums, name.text) || holds(kReserved, name.text) ||
+        find_function(name.text) != nullptr) {
       fail_at(name.place, fmt::format("expected {}, found '{}', a word of the language", what, name.text));
     }
     if (values_.contains(name.text)) {
@@ -338,16 +340,14 @@ class Parser {
   NodeId take_call(const Token& name) {
     const auto named = [](const auto& function) { return std::string(function.name); };
     const Function* function = find_function(name.text);
-    if (function == nullptr && holds(kReductions, name.text)) {
-      fail(
-          GRADSTEP_ERR_UNSUPPORTED,
-          "text: line {}, column {}: {} is not supported yet: it is of more than one element, and a text says what one "
-          "element becomes",
-          name.place.line, name.place.column, name.text);
+    if (holds(kSums, name.text)) return take_sum_over_elements(name);
+    if (holds(kReserved, name.text)) {
+      fail(GRADSTEP_ERR_UNSUPPORTED, "text: line {}, column {}: {} is not supported yet; sums are {}", name.place.line,
+           name.place.column, name.text, join(kSums, ", ", [](const char* sum) { return sum; }));
     }
     if (function == nullptr) {
-      fail_at(name.place,
-              fmt::format("expected a function, one of {}, found '{}'", join(kFunctions, ", ", named), name.text));
+      fail_at(name.place, fmt::format("expected a function, one of {}, {}, found '{}'", join(kFunctions, ", ", named),
+                                      join(kSums, ", ", [](const char* sum) { return sum; }), name.text));
     }
     take_symbol("(");
     NodeId arguments[3] = {kNoNode, kNoNode, kNoNode};
@@ -363,6 +363,31 @@ class Parser {
     ++at_;
     if (name.text == "clamp") return make(Op::minimum, make(Op::maximum, arguments[0], arguments[1]), arguments[2]);
     return make(function->op, arguments[0], arguments[1], arguments[2]);
+  }
+
+  /// sum(x), mean(x), norm(x), model_sum(x)
+  NodeId take_sum_over_elements(const Token& name) {
+    const Depth depth(*this);
+    take_symbol("(");
+    const Parsed::Sum sum{take_comparison(), name.text == "norm", name.text == "model_sum"};
+    if (!next().is(")")) fail_expected(fmt::format("an operator or ')' after the argument of {}", name.text));
+    ++at_;
+    Graph& graph = parsed_.graph;
+    if (graph[sum.of].is_after_sums) {
+      fail_at(name.place, fmt::format("expected {} of what does not depend on another sum", name.text));
+    }
+    const auto known = std::ranges::find(parsed_.sums, sum);
+    const auto place = static_cast<std::int32_t>(known - parsed_.sums.begin());
+    if (known == parsed_.sums.end()) {
+      if (parsed_.sums.size() == kMostSums) {
+        fail_at(name.place, fmt::format("expected at most {} different sums", kMostSums));
+      }
+      parsed_.sums.push_back(sum);
+    }
+    const NodeId total = graph.leaf(Op::total, place);
+    check_size();
+    if (name.text == "norm") return make(Op::root, total);
+    return name.text == "mean" ? make(Op::divide, total, graph.leaf(Op::size)) : total;
   }
 
   void finish() {

@@ -26,9 +26,18 @@ struct Parsed {
     NodeId after = kNoNode;  ///< its value after the step
   };
 
+  /// A sum over elements, which nodes of Op::total stand for.
+  struct Sum {
+    NodeId of = kNoNode;
+    bool squares = false;    ///< of the squares
+    bool is_shared = false;  ///< over all tensors that the rule steps
+    bool operator==(const Sum&) const = default;
+  };
+
   std::string name;
   std::vector<Hyper> hypers;
   std::vector<StateName> states;
+  std::vector<Sum> sums;
   Graph graph;
   NodeId param = kNoNode;  ///< the parameter after the step
 };

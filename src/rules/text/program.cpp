@@ -5,58 +5,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <utility>
 
-#include "kernels/elementary.h"
-#include "kernels/macros.h"
 #include "rules/text/growth.h"
 #include "rules/text/lexer.h"
 
 namespace gradstep::rules::text {
 
 namespace {
-
-double evaluate(Op op, double a, double b, double c) {
-  switch (op) {
-    case Op::negate:
-      return -a;
-    case Op::absolute:
-      return kernels::magnitude(a);
-    case Op::sign:
-      return kernels::sign<double>(a);
-    case Op::root:
-      return kernels::square_root(a);
-    case Op::exponential:
-      return kernels::exponential(a);
-    case Op::logarithm:
-      return kernels::logarithm_of_any(a);
-    case Op::add:
-      return a + b;
-    case Op::subtract:
-      return a - b;
-    case Op::multiply:
-      return a * b;
-    case Op::divide:
-      return a / b;
-    case Op::power:
-      return kernels::power_of_any(a, b);
-    case Op::minimum:
-      return kernels::smaller_of(a, b);
-    case Op::maximum:
-      return kernels::larger_of(a, b);
-    case Op::less:
-      return a < b ? 1 : 0;
-    case Op::less_equal:
-      return a <= b ? 1 : 0;
-    case Op::equal:
-      return a == b ? 1 : 0;
-    case Op::not_equal:
-      return a != b ? 1 : 0;
-    default:
-      return a != 0 ? b : c;
-  }
-}
 
 /// The step that is an operation of the graph.
 Step step_of(Op op) {
@@ -105,15 +63,21 @@ Step step_of(Op op) {
 /// From the graph to operations: products are fused with the sums that they go into, results find registers.
 class Program::Compiler {
  public:
-  Compiler(Parsed& parsed, Program& program) : parsed_(parsed), graph_(parsed.graph), program_(program) {}
+  /// `ends` are what states become. Constants that elements are computed with are listed in `numbers`.
+  Compiler(Graph& graph, std::vector<NodeId> ends, std::vector<NodeId> results, std::vector<NodeId>& numbers)
+      : graph_(graph), ends_(std::move(ends)), results_(std::move(results)), numbers_(numbers) {}
 
   void run() {
-    choose_outcome();
     count_uses();
     for (NodeId id = 0; id < static_cast<NodeId>(uses_.size()); ++id) lower(id);
     end_states();
     assign_registers();
-    list_constants();
+  }
+
+  const std::vector<Operation>& operations() const { return operations_; }
+  Operand result(std::size_t place) { return operand_of(results_[place]); }
+  Walk walk(const Operation* operations) const {
+    return {operations, static_cast<std::int32_t>(operations_.size()), temporary_count_};
   }
 
  private:
@@ -128,27 +92,12 @@ class Program::Compiler {
   bool is_constant(NodeId id) const { return graph_[id].is_constant; }
   /// A value that an operation computes.
   bool is_computed(NodeId id) const { return !graph_[id].is_constant && !graph_[id].is_leaf(); }
-  bool is_leaf(NodeId id, Op op) const { return graph_[id].op == op; }
-
-  void choose_outcome() {
-    const Node node = graph_[parsed_.param];
-    result_ = parsed_.param;
-    if (node.op == Op::add || node.op == Op::subtract) {
-      if (is_leaf(node.a, Op::param)) {
-        program_.code_.outcome = node.op == Op::add ? Outcome::added : Outcome::subtracted;
-        result_ = node.b;
-      } else if (node.op == Op::add && is_leaf(node.b, Op::param)) {
-        program_.code_.outcome = Outcome::added;
-        result_ = node.a;
-      }
-    }
-  }
 
   /// For nodes that a result depends on.
   void count_uses() {
     uses_.assign(graph_.size(), 0);
-    ++uses_[static_cast<std::size_t>(result_)];
-    for (const Parsed::StateName& state : parsed_.states) ++uses_[static_cast<std::size_t>(state.after)];
+    for (const NodeId result : results_) ++uses_[static_cast<std::size_t>(result)];
+    for (const NodeId end : ends_) ++uses_[static_cast<std::size_t>(end)];
     for (std::size_t i = uses_.size(); i-- > 0;) {
       const Node& node = graph_[static_cast<NodeId>(i)];
       if (uses_[i] == 0 || node.is_constant) continue;
@@ -222,40 +171,43 @@ class Program::Compiler {
   /// States that end as something which is not computed in their place are copied at the end; before that, what was in
   /// others and is still needed goes aside.
   void end_states() {
-    const auto count = static_cast<NodeId>(parsed_.states.size());
-    state_leaf_.assign(parsed_.states.size(), kNoNode);
-    for (NodeId s = 0; s < count; ++s) state_leaf_[static_cast<std::size_t>(s)] = graph_.leaf(Op::state, s);
+    for (std::size_t s = 0; s < ends_.size(); ++s) {
+      state_leaf_.push_back(graph_.leaf(Op::state, static_cast<std::int32_t>(s)));
+    }
     home_.assign(uses_.size(), -1);
-    std::vector<NodeId> ends;
-    for (const Parsed::StateName& state : parsed_.states) ends.push_back(state.after);
+    const auto holds = [](const std::vector<NodeId>& list, NodeId value) {
+      return std::ranges::find(list, value) != list.end();
+    };
     const auto is_last = [&](NodeId leaf, std::size_t at) {
-      if (result_ == leaf || std::ranges::find(ends, leaf) != ends.end()) return false;
+      if (holds(results_, leaf) || holds(ends_, leaf)) return false;
       for (std::size_t i = at + 1; i < drafts_.size(); ++i) {
         if (std::ranges::find(drafts_[i].of, leaf) != drafts_[i].of.end()) return false;
       }
       return true;
     };
     for (std::size_t i = 0; i < drafts_.size(); ++i) {
-      for (std::size_t s = 0; s < ends.size(); ++s) {
+      for (std::size_t s = 0; s < ends_.size(); ++s) {
         int& home = home_[static_cast<std::size_t>(drafts_[i].to)];
-        if (ends[s] == drafts_[i].to && home < 0 && is_last(state_leaf_[s], i)) home = static_cast<int>(s);
+        if (ends_[s] == drafts_[i].to && home < 0 && is_last(state_leaf_[s], i)) home = static_cast<int>(s);
       }
     }
     std::vector<Draft> copies;
     const auto aside = [&](NodeId value) {
-      const bool is_state = std::ranges::find(state_leaf_, value) != state_leaf_.end();
-      if (!is_state) return value;
+      if (!holds(state_leaf_, value)) return value;
       const NodeId copy = new_value();
       drafts_.push_back({Step::copy, copy, {value, kNoNode, kNoNode, kNoNode}});
       return copy;
     };
-    for (std::size_t s = 0; s < ends.size(); ++s) {
-      const bool is_in_place = is_computed(ends[s]) && home_[static_cast<std::size_t>(ends[s])] == static_cast<int>(s);
-      if (ends[s] == state_leaf_[s] || is_in_place) continue;
+    for (std::size_t s = 0; s < ends_.size(); ++s) {
+      const bool is_in_place =
+          is_computed(ends_[s]) && home_[static_cast<std::size_t>(ends_[s])] == static_cast<int>(s);
+      if (ends_[s] == state_leaf_[s] || is_in_place) continue;
       copies.push_back(
-          {Step::copy, kNoNode, {aside(ends[s]), kNoNode, kNoNode, kNoNode}, static_cast<std::int32_t>(s)});
+          {Step::copy, kNoNode, {aside(ends_[s]), kNoNode, kNoNode, kNoNode}, static_cast<std::int32_t>(s)});
     }
-    if (!copies.empty()) result_ = aside(result_);
+    for (NodeId& result : results_) {
+      if (!copies.empty()) result = aside(result);
+    }
     drafts_.insert(drafts_.end(), copies.begin(), copies.end());
   }
 
@@ -266,7 +218,7 @@ class Program::Compiler {
     for (std::size_t i = 0; i < drafts_.size(); ++i) {
       for (const NodeId operand : drafts_[i].of) last_use[operand] = i;
     }
-    last_use[result_] = drafts_.size();
+    for (const NodeId result : results_) last_use[result] = drafts_.size();
     std::vector<bool> taken;
     for (std::size_t i = 0; i < drafts_.size(); ++i) {
       const Draft& draft = drafts_[i];
@@ -281,10 +233,9 @@ class Program::Compiler {
         if (found != temporary_.end() && last_use[operand] == i) taken[found->second] = false;
       }
       operation.to = draft.state >= 0 ? register_of_state(draft.state) : place_for(draft.to, taken);
-      program_.operations_.push_back(operation);
+      operations_.push_back(operation);
     }
-    program_.code_.result = operand_of(result_);
-    program_.code_.temporary_count = static_cast<std::int32_t>(taken.size());
+    temporary_count_ = static_cast<std::int32_t>(taken.size());
     if (taken.size() > kMostTemporaries) {
       fail_at({1, 1}, fmt::format("expected at most {} results that are needed at the same time, found {}",
                                   kMostTemporaries, taken.size()));
@@ -329,40 +280,14 @@ class Program::Compiler {
     return place;
   }
 
-  /// Constants that numbers of the step are made of, each behind its operands.
-  void list_constants() {
-    if (numbers_.size() > kMostNumbers) {
-      fail_at({1, 1}, fmt::format("expected at most {} constants that elements are computed with, found {}",
-                                  kMostNumbers, numbers_.size()));
-    }
-    std::vector<bool> needed(graph_.size());
-    for (const NodeId number : numbers_) needed[static_cast<std::size_t>(number)] = true;
-    for (std::size_t i = needed.size(); i-- > 0;) {
-      if (!needed[i]) continue;
-      const Node& node = graph_[static_cast<NodeId>(i)];
-      for (const NodeId operand : {node.a, node.b, node.c}) {
-        if (operand != kNoNode) needed[static_cast<std::size_t>(operand)] = true;
-      }
-    }
-    std::vector<std::int16_t> places(graph_.size(), -1);
-    const auto place = [&](NodeId id) {
-      return id == kNoNode ? std::int16_t{-1} : places[static_cast<std::size_t>(id)];
-    };
-    for (std::size_t i = 0; i < needed.size(); ++i) {
-      if (!needed[i]) continue;
-      const Node& node = graph_[static_cast<NodeId>(i)];
-      places[i] = static_cast<std::int16_t>(program_.constants_.size());
-      program_.constants_.push_back({node.op, place(node.a), place(node.b), place(node.c), node.index, node.number});
-    }
-    for (const NodeId number : numbers_) program_.used_.push_back(place(number));
-  }
-
   static constexpr NodeId kAside = 1 << 20;  // behind it are values that are no nodes
 
-  Parsed& parsed_;
   Graph& graph_;
-  Program& program_;
-  NodeId result_ = kNoNode;
+  std::vector<NodeId> ends_;     // by state
+  std::vector<NodeId> results_;  // beside states
+  std::vector<NodeId>& numbers_;
+  std::vector<Operation> operations_;
+  std::int32_t temporary_count_ = 0;
   NodeId asides_ = 0;
   std::vector<int> uses_;  // by node of the text
   std::vector<bool> is_fused_;
@@ -370,7 +295,6 @@ class Program::Compiler {
   std::vector<NodeId> state_leaf_;  // by state
   std::vector<int> home_;           // by node: the state in whose place it is computed; -1 = none
   std::map<NodeId, std::size_t> temporary_;
-  std::vector<NodeId> numbers_;
 };
 
 std::shared_ptr<const Program> Program::compile(std::string_view text, const Reserved& reserved) {
@@ -380,13 +304,90 @@ std::shared_ptr<const Program> Program::compile(std::string_view text, const Res
   program->words_ = canonical(text);
   program->growth_ = growth_of_states(parsed);
   program->describe(parsed);
-  Compiler(parsed, *program).run();
-  Code& code = program->code_;
-  code.operations = program->operations_.data();
-  code.operation_count = static_cast<std::int32_t>(program->operations_.size());
-  code.number_count = static_cast<std::int32_t>(program->used_.size());
-  code.state_count = static_cast<std::int32_t>(program->state_list_.size());
+  program->lower(parsed);
   return program;
+}
+
+void Program::lower(Parsed& parsed) {
+  Graph& graph = parsed.graph;
+  std::vector<NodeId> ends;
+  std::vector<NodeId> leaves;
+  for (std::size_t s = 0; s < parsed.states.size(); ++s) {
+    ends.push_back(parsed.states[s].after);
+    leaves.push_back(graph.leaf(Op::state, static_cast<std::int32_t>(s)));
+  }
+  std::vector<NodeId> terms;
+  for (const Parsed::Sum& sum : parsed.sums) terms.push_back(sum.of);
+  std::vector<NodeId> numbers;
+  Compiler measurement(graph, leaves, terms, numbers);
+  measurement.run();
+  Compiler step(graph, ends, {take_outcome(parsed)}, numbers);
+  step.run();
+
+  static std::atomic<std::uint64_t> last_id = 0;
+  code_.id = ++last_id;
+  code_.result = step.result(0);
+  for (std::size_t s = 0; s < terms.size(); ++s) {
+    code_.sums[s] = {measurement.result(s), parsed.sums[s].squares, parsed.sums[s].is_shared};
+  }
+  list_constants(graph, numbers);
+  operations_ = measurement.operations();
+  operations_.insert(operations_.end(), step.operations().begin(), step.operations().end());
+  code_.measurement = measurement.walk(operations_.data());
+  code_.step = step.walk(operations_.data() + measurement.operations().size());
+  code_.constants = constants_.data();
+  code_.constant_count = static_cast<std::int32_t>(constants_.size());
+  code_.numbers = used_.data();
+  code_.number_count = static_cast<std::int32_t>(used_.size());
+  code_.state_count = static_cast<std::int32_t>(state_list_.size());
+  code_.sum_count = static_cast<std::int32_t>(terms.size());
+  code_.learning_rate = learning_rate_ == kNone ? -1 : static_cast<std::int32_t>(learning_rate_);
+  code_.weight_decay = weight_decay_ == kNone ? -1 : static_cast<std::int32_t>(weight_decay_);
+}
+
+/// Returns the number that `p` becomes, or that is added to it or subtracted from it.
+NodeId Program::take_outcome(const Parsed& parsed) {
+  const Node node = parsed.graph[parsed.param];
+  const auto is_param = [&](NodeId id) { return parsed.graph[id].op == Op::param; };
+  if (node.op == Op::add && is_param(node.b) && !is_param(node.a)) {
+    code_.outcome = Outcome::added;
+    return node.a;
+  }
+  if ((node.op != Op::add && node.op != Op::subtract) || !is_param(node.a)) return parsed.param;
+  code_.outcome = node.op == Op::add ? Outcome::added : Outcome::subtracted;
+  return node.b;
+}
+
+/// Constants that numbers of the step are made of, each behind its operands.
+void Program::list_constants(const Graph& graph, const std::vector<NodeId>& numbers) {
+  if (numbers.size() > kMostNumbers) {
+    fail_at({1, 1}, fmt::format("expected at most {} constants that elements are computed with, found {}", kMostNumbers,
+                                numbers.size()));
+  }
+  std::vector<bool> needed(graph.size());
+  for (const NodeId number : numbers) needed[static_cast<std::size_t>(number)] = true;
+  for (std::size_t i = needed.size(); i-- > 0;) {
+    if (!needed[i]) continue;
+    const Node& node = graph[static_cast<NodeId>(i)];
+    for (const NodeId operand : {node.a, node.b, node.c}) {
+      if (operand != kNoNode) needed[static_cast<std::size_t>(operand)] = true;
+    }
+  }
+  std::vector<std::int16_t> places(graph.size(), -1);
+  const auto place = [&](NodeId id) { return id == kNoNode ? std::int16_t{-1} : places[static_cast<std::size_t>(id)]; };
+  for (std::size_t i = 0; i < needed.size(); ++i) {
+    if (!needed[i]) continue;
+    const Node& node = graph[static_cast<NodeId>(i)];
+    places[i] = static_cast<std::int16_t>(constants_.size());
+    constants_.push_back({.number = node.number,
+                          .a = place(node.a),
+                          .b = place(node.b),
+                          .c = place(node.c),
+                          .index = static_cast<std::int16_t>(node.index),
+                          .op = node.op,
+                          .is_after_sums = node.is_after_sums});
+  }
+  for (const NodeId number : numbers) used_.push_back(place(number));
 }
 
 void Program::describe(const Parsed& parsed) {
@@ -412,29 +413,6 @@ void Program::describe(const Parsed& parsed) {
   about_.formula = text_.c_str();
   about_.fields = fields_;
   about_.states = state_list_;
-}
-
-void Program::write_decay(const RuleForm& form, const double* values, RuleConstants& to) const {
-  rules::write_decay(form, Decay::decoupled, weight_decay_ == kNone ? 0 : values[weight_decay_],
-                     learning_rate_ == kNone ? 1 : values[learning_rate_], to);
-}
-
-void Program::write_numbers(const double* values, std::int64_t t, double* numbers) const {
-  double all[2 * kMostNodes];
-  for (std::size_t i = 0; i < constants_.size(); ++i) {
-    const Constant& constant = constants_[i];
-    const auto at = [&](std::int16_t place) { return place < 0 ? 0 : all[place]; };
-    if (constant.op == Op::number) {
-      all[i] = constant.number;
-    } else if (constant.op == Op::hyper) {
-      all[i] = values[constant.index];
-    } else if (constant.op == Op::time) {
-      all[i] = static_cast<double>(t + 1);
-    } else {
-      all[i] = evaluate(constant.op, at(constant.a), at(constant.b), at(constant.c));
-    }
-  }
-  for (std::size_t k = 0; k < used_.size(); ++k) numbers[k] = all[used_[k]];
 }
 
 }  // namespace gradstep::rules::text

@@ -15,7 +15,6 @@
 #include <string_view>
 #include <vector>
 
-#include "rules/constants.h"
 #include "rules/description.h"
 #include "rules/text/code.h"
 #include "rules/text/limits.h"
@@ -46,27 +45,17 @@ class Program {
   /// The highest power of a gradient that a state grows with.
   double growth() const { return growth_; }
 
-  /// What the library's own formulas take: decay and learning rate.
-  void write_decay(const RuleForm& form, const double* values, RuleConstants& to) const;
-
   /// What backends walk through.
   const Code& code() const { return code_; }
 
-  /// For the step after `t` steps. `values` are those of the hyper-parameters.
-  void write_numbers(const double* values, std::int64_t t, double* numbers) const;
-
  private:
   class Compiler;
-  /// Numbers of a step, one f64 each.
-  struct Constant {
-    Op op = Op::number;
-    std::int16_t a = -1, b = -1, c = -1;  ///< places in constants_
-    std::int32_t index = 0;
-    double number = 0;
-  };
 
   Program() = default;
   void describe(const Parsed& parsed);
+  void lower(Parsed& parsed);
+  NodeId take_outcome(const Parsed& parsed);
+  void list_constants(const Graph& graph, const std::vector<NodeId>& numbers);
 
   std::string text_;
   std::string words_;
@@ -79,7 +68,7 @@ class Program {
   std::size_t weight_decay_ = kNone;
   double growth_ = 1;
   std::vector<Constant> constants_;
-  std::vector<std::int16_t> used_;  // the numbers of a step, among constants_
+  std::vector<std::int16_t> used_;  // numbers of a step, among constants_
   std::vector<Operation> operations_;
   Code code_;
 };

@@ -363,11 +363,15 @@ int pop_context(CUctx_st** context) {
 }  // namespace
 
 const std::map<std::string, void*>& driver_symbols() {
-  static const std::map<std::string, void*> all = {
-      {"cuDeviceGet", reinterpret_cast<void*>(get_device)},
-      {"cuDevicePrimaryCtxRetain", reinterpret_cast<void*>(retain_primary_context)},
-      {"cuCtxPushCurrent_v2", reinterpret_cast<void*>(push_context)},
-      {"cuCtxPopCurrent_v2", reinterpret_cast<void*>(pop_context)}};
+  static const std::map<std::string, void*> all = [] {
+    std::map<std::string, void*> symbols = {
+        {"cuDeviceGet", reinterpret_cast<void*>(get_device)},
+        {"cuDevicePrimaryCtxRetain", reinterpret_cast<void*>(retain_primary_context)},
+        {"cuCtxPushCurrent_v2", reinterpret_cast<void*>(push_context)},
+        {"cuCtxPopCurrent_v2", reinterpret_cast<void*>(pop_context)}};
+    add_module_symbols(symbols);
+    return symbols;
+  }();
   return all;
 }
 

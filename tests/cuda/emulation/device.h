@@ -184,6 +184,10 @@ void block_nccl(bool blocks);
 void keep_nccl_busy(bool keeps);
 std::int64_t nccl_communicators();
 
+// programs.cpp
+const std::map<std::string, void*>& nvrtc_symbols();
+void add_module_symbols(std::map<std::string, void*>& driver);
+
 // libraries.cpp
 void* library_symbol(const char* soname, const char* name);
 

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the plugin uses of cuBLAS and cuSOLVER (the driver is in device.cpp, NCCL in nccl.cpp), on the emulated device:
-// by Eigen, as work of a stream. A handle that has no workspace or stream, and memory that is not the device's, end the
-// program. As NVIDIA's, this is compiled for speed and without sanitizers: what is accessed is checked in whole ranges.
+// What the plugin uses of cuBLAS and cuSOLVER (the driver is in device.cpp and programs.cpp, NVRTC there too, NCCL in
+// nccl.cpp), on the emulated device: by Eigen, as work of a stream. A handle that has no workspace or stream, and
+// memory that is not the device's, end the program. As NVIDIA's, this is compiled for speed and without sanitizers:
+// what is accessed is checked in whole ranges.
 #include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <bit>
@@ -327,6 +328,7 @@ const std::map<std::string, std::map<std::string, void*>>& libraries() {
         {"cusolverDnXsyevBatched_bufferSize", address_of(size_of_batch)},
         {"cusolverDnXsyevBatched", address_of(decompose_batch)}}},
       {"libcuda.so.1", driver_symbols()},
+      {"libnvrtc.so.13", nvrtc_symbols()},
       {"libnccl.so.2", nccl_symbols()}};
   return all;
 }

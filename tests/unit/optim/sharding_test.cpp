@@ -171,14 +171,16 @@ TEST(Sharding, EqualsItForEveryRuleAndStorage) {
 TEST(Sharding, EqualsItForRulesThatAreWrittenAsText) {
   constexpr const char* kStorages[] = {"native", "bf16", "int8"};
   std::size_t next = 0;
-  for (const RuleAsText& text : kRulesAsText) {
+  const auto expect_equal = [&](const RuleAsText& text) {
     const gradstep_option options[] = {{"learning_rate", 0.01, nullptr}, {"state_dtype", 0, kStorages[next++ % 3]}};
     Trajectory run;
     run.rule = [&] { return make_rule(define_rule(text.text), options); };
     run.steps = 3;
     const std::int32_t ranks = next % 2 == 0 ? 2 : 3;
     EXPECT_EQ(sharded(ranks, run), unsharded(ranks, run)) << run.rule().name() << " " << options[1].text;
-  }
+  };
+  for (const RuleAsText& text : kRulesAsText) expect_equal(text);
+  for (const RuleAsText& text : kRulesOfSums) expect_equal(text);
 }
 
 TEST(Sharding, EqualsItWhereTensorsAreLookedAtAsAWhole) {

@@ -146,6 +146,25 @@ TEST(RuleText, OperationsMeanWhatTheySay) {
   }
 }
 
+/// Values whose sums are exact in any order.
+TEST(RuleText, SumsAreTakenOverTheTensor) {
+  const std::vector<double> p = {1, 2, -3, 0.5};
+  const std::vector<double> g = {4, -1, 0.25, 8};
+  const struct {
+    const char* expression;
+    double value;
+  } kSums[] = {
+      {"sum(p)", 0.5},          {"mean(p)", 0.125}, {"norm(p * 2)^2", 57}, {"sum(p * g)", 5.25},
+      {"model_sum(g)", 11.25},  {"sum(1)", 4},      {"sum(g > 0) * 2", 6}, {"sqrt(sum(abs(p)) + mean(2) + 0.5)", 3},
+      {"sum(g - p + t)", 14.75}};
+  for (const auto& each : kSums) {
+    for (const double found : values_of<double>(each.expression, p, g)) {
+      EXPECT_NEAR(found, each.value, 1e-14) << each.expression;
+    }
+  }
+  EXPECT_EQ(values_of<double>("p - g / sum(abs(g))", p, g)[3], 0.5 - 8 * (1 / 13.25));
+}
+
 TEST(RuleText, AssignmentsAreReadInTheirOrder) {
   EXPECT_EQ(values_of<double>("a; p = p + a", {3}, {2}, "a = g; a = a * a; g = a + 1; a = g")[0], 5 + 5);
 }
@@ -237,17 +256,27 @@ TEST(RuleText, ErrorsNameLineColumnAndWhatIsExpected) {
        "text: line 2, column 10: expected an operator or ')' after argument 1 of abs, found ','"},
       {"rule a\np = min(p)", "text: line 2, column 10: expected ',' and argument 2 of the 2 of min, found ')'"},
       {"rule a\np = tanh(p)",
-       "text: line 2, column 5: expected a function, one of abs, sign, sqrt, exp, log, min, max, select, clamp, found "
-       "'tanh'"},
+       "text: line 2, column 5: expected a function, one of abs, sign, sqrt, exp, log, min, max, select, clamp, sum, "
+       "mean, norm, model_sum, found 'tanh'"},
+      {"rule a\nsum = 1", "text: line 2, column 1: expected the name of a value, found 'sum', a word of the language"},
+      {"rule a\np = norm(p, g)",
+       "text: line 2, column 11: expected an operator or ')' after the argument of norm, found ','"},
+      {"rule a\nn = norm(g)\np = p -\n  mean(g / n)", "text: line 3, column 8: expected a number"},
+      {"rule a\nn = norm(g)\np = p - mean(g / n)",
+       "text: line 3, column 9: expected mean of what does not depend on another sum"},
+      {"rule a\np = p - mean(g - mean(g))",
+       "text: line 2, column 9: expected mean of what does not depend on another sum"},
+      {"rule a\np = sum(g) + norm(g) + mean(p) + norm(p) + model_sum(g)",
+       "text: line 2, column 44: expected at most 4 different sums"},
       {"rule a\np = min", "text: line 2, column 5: expected one of g, p, t, found 'min'"},
   };
   for (const auto& bad : kBad) {
     expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, bad.error, [&] { compile(bad.text); });
   }
-  for (const char* name : {"sum", "mean", "norm", "row_mean", "column_mean", "model_sum", "orthogonalize"}) {
+  for (const char* name : {"row_mean", "column_mean", "orthogonalize"}) {
     expect_error(
         GRADSTEP_ERR_UNSUPPORTED,
-        std::string("text: line 2, column 9: ") + name + " is not supported yet: it is of more than one element",
+        std::string("text: line 2, column 9: ") + name + " is not supported yet; sums are sum, mean, norm, model_sum",
         [&] { compile(std::string("rule a\np = p - ") + name + "(g)"); });
   }
   for (const char* name : {"seed", "maximize"}) {
@@ -298,9 +327,12 @@ TEST(RuleText, EqualExpressionsAreComputedOnceAndProductsJoinTheirSums) {
       "rule a\nhyper lr; b1 = 0.9; b2 = 0.99\nstate m, v unsigned\nm = b1 * m + (1 - b1) * g\n"
       "v = b2 * v + (1 - b2) * g^2\np = p - lr / (1 - b1^t) * m / (sqrt(v / (1 - b2^t)) + 1e-8)");
   // m; g^2; v; lr m; v / .; sqrt; + epsilon; /
-  EXPECT_EQ(program->code().operation_count, 8);
-  EXPECT_EQ(program->code().temporary_count, 2);
-  EXPECT_EQ(compile("rule a\np = p - (g * g + sqrt(g * g))")->code().operation_count, 3);
+  EXPECT_EQ(program->code().step.count, 8);
+  EXPECT_EQ(program->code().step.temporary_count, 2);
+  EXPECT_EQ(compile("rule a\np = p - (g * g + sqrt(g * g))")->code().step.count, 3);
+  const auto with_sums = compile("rule a\nstate m\nm = m + g\np = p - m / norm(m) - norm(m) * sum(p) + mean(p)");
+  EXPECT_EQ(with_sums->code().sum_count, 2);
+  EXPECT_EQ(with_sums->code().measurement.count, 1);
 }
 
 TEST(RuleText, BlanksAndCommentsAreNoPartOfItsWords) {

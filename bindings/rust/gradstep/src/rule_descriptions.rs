@@ -100,7 +100,7 @@ pub fn describe_rules() -> Result<Vec<RuleDescription>> {
 ///
 /// # Errors
 /// [`crate::Error::InvalidArgument`] for a text that is no rule, with line, column, what was expected and what was
-/// found, and for a name that has another text. [`crate::Error::Unsupported`] for a function of more than one element.
+/// found, and for a name that has another text. [`crate::Error::Unsupported`] for `row_mean` and other reserved functions.
 pub fn define_rule(context: &Context, rule: &str) -> Result<String> {
     let rule = c_string("text", rule)?;
     let mut name = std::ptr::null();

@@ -4,6 +4,8 @@
 // Rules that are written as text take part in everything that compiled rules do.
 #include "optim/first_order/defined_rules.h"
 
+#include <cmath>
+#include <numeric>
 #include <thread>
 
 #include "optim/first_order/named_options.h"
@@ -78,6 +80,38 @@ TEST(DefinedRules, TextsStepAsTheCompiledRules) {
       EXPECT_LT(difference(stepped<double>(pair.text, 40), stepped<double>(pair.compiled, 40)), 1e-12)
           << rule.text << "\n"
           << shared[0].name << " " << (shared[0].text != nullptr ? shared[0].text : "");
+    }
+  }
+}
+
+TEST(DefinedRules, TextsWithSumsStepAsTheCompiledRules) {
+  for (const RuleAsText& rule : kRulesOfSums) {
+    if (rule.compiled == nullptr) continue;
+    const Pair pair(rule, {{"weight_decay", 0.1, nullptr}, {"epsilon", 1e-6, nullptr}});
+    EXPECT_LT(difference(stepped<double>(pair.text, 40), stepped<double>(pair.compiled, 40)), 1e-12) << rule.text;
+    EXPECT_LT(difference(stepped<float>(pair.text, 40), stepped<float>(pair.compiled, 40)), 1e-5) << rule.text;
+  }
+}
+
+TEST(DefinedRules, SumsOfTheModelAreOverAllThatTheRuleSteps) {
+  const RuleType& type =
+      define_rule("rule model_sums\nhyper learning_rate\np = p - learning_rate * model_sum(g) / (1 + abs(sum(g)))");
+  const Rule rule = rule_of(type, {});
+  Schema schema = make_schema(kShapes, DType::f64);
+  FirstOrderOptimizer optimizer(make_context(), rule, schema);
+  Model<double> model;
+  model.draw_gradients(3);
+  const Model<double> before = model;
+  model.step(optimizer);
+  double all = 0;
+  std::vector<double> own;
+  for (const auto& gradient : model.grads) {
+    own.push_back(std::accumulate(gradient.values.begin(), gradient.values.end(), 0.0));
+    all += own.back();
+  }
+  for (std::size_t k = 0; k < own.size(); ++k) {
+    for (std::size_t i = 0; i < model.params[k].values.size(); ++i) {
+      EXPECT_NEAR(model.params[k].values[i], before.params[k].values[i] - kRate * all / (1 + std::abs(own[k])), 1e-12);
     }
   }
 }
@@ -225,8 +259,7 @@ TEST(DefinedRules, SavedStateHoldsTheTextAndIsLoadedIntoTheSameOneAlone) {
     // Another process may have another text of that name.
     const auto load_into = [&](const std::string& text) {
       const auto program = rules::text::Program::compile(text, {});
-      const RuleType type{
-          .place = -1, .about = program->about(), .weight_decay = program->weight_decay(), .program = program.get()};
+      const RuleType type = program_rule(*program);
       FirstOrderOptimizer other(make_context(), rule_of(type, {{"state_dtype", 0, storage}}), make_schema(kShapes));
       load(other, bytes);
       EXPECT_EQ(other.step_count(), 1);

@@ -13,7 +13,7 @@ namespace gradstep::test {
 
 struct RuleAsText {
   const char* text;
-  const char* compiled;                       ///< the name of the compiled rule
+  const char* compiled;                       ///< the name of the compiled rule; NULL = there is none
   std::vector<gradstep_option> choices = {};  ///< of the compiled rule
 };
 
@@ -186,6 +186,30 @@ inline const RuleAsText kRulesAsText[] = {
         m = beta1 * m + (1 - beta1) * g / (sqrt(v / (1 - beta2^t)) + epsilon)
         p = p - learning_rate * m / (1 - beta1^t))",
      "laprop"},
+};
+
+/// Rules whose formulas have sums. The weight decay of those that the library has too is their own.
+inline const RuleAsText kRulesOfSums[] = {
+    {R"(rule text_lamb
+        hyper learning_rate; beta1 = 0.9; beta2 = 0.999; epsilon = 1e-6; weight_decay = 0.1
+        state m, v unsigned
+        m = beta1 * m + (1 - beta1) * g
+        v = beta2 * v + (1 - beta2) * g^2
+        u = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon) + weight_decay * p
+        p = p - learning_rate * select(norm(p) * norm(u) > 0, norm(p) / norm(u), 1) * u)",
+     "lamb"},
+    {R"(rule text_lars
+        hyper learning_rate; momentum = 0.9; trust_coefficient = 1e-3; epsilon = 1e-8; weight_decay = 0.1
+        state m
+        u = g + weight_decay * p
+        r = select(norm(p) * norm(u) > 0, trust_coefficient * norm(p) / (norm(u) + epsilon), 1)
+        m = momentum * m + learning_rate * r * u
+        p = p - m)",
+     "lars"},
+    {R"(rule text_model_sums
+        hyper learning_rate
+        p = p - learning_rate * model_sum(g) / (1 + abs(sum(g))))",
+     nullptr},
 };
 
 }  // namespace gradstep::test
