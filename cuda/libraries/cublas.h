@@ -66,7 +66,7 @@ class Cublas : public LibraryHandle<CublasFunctions> {
   /// the point) and sum in f32. A new handle's are those of the f32 numbers.
   void round_operands(bool to_tf32);
 
-  /// Of products whose result has 16 bits, none is rounded before it is whole.
+  /// Products whose result has 16 bits are rounded once, when they are whole.
   void round_results_once();
 
   /// c = a b for `count` matrices each.

@@ -492,7 +492,7 @@ TEST(CudaShampoo, StatisticsThatHaveOverflownAreTheCpusAndGiveRootsAgain) {
   }
 }
 
-/// Of a step between roots, of a tensor of so many rows.
+/// A step between roots, on a tensor of so many rows.
 std::vector<std::string> launches_of_step(std::int64_t rows, int statistics) {
   EmulatedCuda device(1);
   Model model(device, {{rows, 16}}, [=](gradstep_shampoo_options& options) {

@@ -210,11 +210,10 @@ GRADSTEP_API gradstep_status gradstep_shampoo_options_init(gradstep_shampoo_opti
  * Creates a Shampoo for n parameters (n may be 0). State starts as the options say and is allocated here. *out is the
  * caller's to destroy.
  * Returns: INVALID_ARGUMENT (a NULL, a field outside its range or not finite, learning_rate not set, a bad schema;
- * quantize_momentum of a parameter without dimensions), UNSUPPORTED (state_dtype INT8; state_dtype
- * BF16, quantize_momentum or quantize_statistics for f64 parameters; root_lag, refresh STALE, quantize_momentum,
+ * quantize_momentum of a parameter without dimensions), UNSUPPORTED (state_dtype INT8; state_dtype BF16,
+ * quantize_momentum or quantize_statistics for f64 parameters; root_lag, refresh STALE, quantize_momentum,
  * quantize_statistics, or statistics other than GRADIENTS, with eigenvalue_corrected; the schema, see
- * gradstep_parameter),
- * BACKEND_UNAVAILABLE (the schema), OUT_OF_MEMORY.
+ * gradstep_parameter), BACKEND_UNAVAILABLE (the schema), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_create_shampoo(gradstep_context* context,
                                                                const gradstep_shampoo_options* options,

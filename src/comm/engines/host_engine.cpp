@@ -17,7 +17,7 @@ std::shared_ptr<Communicator> make_host_communicator(std::shared_ptr<Context> co
     fail_argument("vtable.rank_ordered: is {}, expected 0 or 1", vtable.rank_ordered);
   }
   return Communicator::handshake(std::move(context), std::move(engine), settings,
-                                       Deadline::after_ms(settings.timeout_ms));
+                                 Deadline::after_ms(settings.timeout_ms));
 }
 
 }  // namespace gradstep

@@ -17,8 +17,7 @@ std::shared_ptr<Communicator> make_self_communicator(std::shared_ptr<Context> co
     return gradstep_status{GRADSTEP_OK};
   };
   auto engine = Engine::make("self", vtable, nullptr);
-  return std::make_shared<Communicator>(std::move(context), std::move(engine), settings,
-                                              std::vector<std::uint64_t>{0});
+  return std::make_shared<Communicator>(std::move(context), std::move(engine), settings, std::vector<std::uint64_t>{0});
 }
 
 }  // namespace gradstep

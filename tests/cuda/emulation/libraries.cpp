@@ -158,7 +158,7 @@ constexpr int kTypeBf16 = 14;
 constexpr int kSumsInF32 = 68;
 constexpr int kAnyAlgorithm = -1;
 
-/// Of bf16 alone, summed in f32 and rounded once.
+/// Takes bf16 alone; sums in f32 and rounds once.
 int multiply_typed(cublasContext* handle, int transposes_a, int transposes_b, int m, int n, int k, const void* alpha,
                    const void* a, int type_a, int lda, long long stride_a, const void* b, int type_b, int ldb,
                    long long stride_b, const void* beta, void* c, int type_c, int ldc, long long stride_c, int count,

@@ -193,6 +193,16 @@ TEST(HostSums, InsideAHostBytesMayTravelByAnotherEngine) {
   });
 }
 
+TEST(HostSums, EnginesOfDeviceMemoryHaveAnOrderOfTheirOwn) {
+  CommSettings settings;
+  settings.reduction_order = GRADSTEP_REDUCTION_HOSTS;
+  run(make_world("local", 2, settings), [](Communicator& comm) {
+    expect_error(GRADSTEP_ERR_UNSUPPORTED, "reduction_order: is HOSTS",
+                 [&] { comm.attach_device({GRADSTEP_DEVICE_CUDA, 0}, nullptr, comm.deadline()); });
+    EXPECT_TRUE(comm.vote(true, comm.deadline()));
+  });
+}
+
 TEST(HostSums, AnEngineThatOnlyGathersIsRefusedWithNothingBroken) {
   run(make_world("host_gather", 4), [](Communicator& comm) {
     expect_error(GRADSTEP_ERR_UNSUPPORTED, "reduction_order hosts",

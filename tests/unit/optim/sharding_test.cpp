@@ -243,7 +243,7 @@ TEST(Sharding, EqualsItWhereMatricesAreDealtByCostAndVectorsByElements) {
   }
 }
 
-/// Of as many elements each, one takes as long as the others together.
+/// All have as many elements; one takes as long as the others together.
 TEST(Sharding, TheDearestMatrixIsAloneAndAllElementsOfVectorsAreDealt) {
   run_ranks(2, [](Communicator& comm) {
     const auto context = make_context();

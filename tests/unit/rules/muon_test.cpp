@@ -143,7 +143,7 @@ TEST(Muon, InBf16ItFollowsItsDefinitionAndTakesNumbersOfBf16) {
     const std::vector<double> wide(g.begin(), g.end());
     rules::NewtonSchulz form;
     form.precision = rules::IteratePrecision::bf16;
-    // Of a tall matrix, X^T X is the smaller one.
+    // X^T X is the smaller product of a tall matrix.
     const Matrix o =
         rows > columns ? transposed(newton_schulz(transposed(wide, rows, columns), columns, rows, form), columns, rows)
                        : newton_schulz(wide, rows, columns, form);

@@ -149,7 +149,7 @@ TYPED_TEST(DenseProducts, EqualTheirDefinitionForEveryShapeAndLayout) {
   }
 }
 
-/// Of operands that hold numbers of bf16.
+/// Multiplies operands that hold numbers of bf16.
 std::vector<float> result_of_bf16(const Dense& dense, const Case<float>& of, Context* threads = nullptr) {
   Operands<float> operands(of);
   for (std::vector<float>* numbers : {&operands.a, &operands.b}) {
