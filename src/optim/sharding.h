@@ -24,6 +24,7 @@
 #include "optim/arena_region.h"
 #include "optim/staged_parameters.h"
 #include "optim/state/stored_state.h"
+#include "rules/room.h"
 
 namespace gradstep {
 
@@ -105,7 +106,7 @@ class Sharding {
   std::int64_t bytes() const;
 
  private:
-  static constexpr std::size_t kLargestPartial = 2 * sizeof(double);
+  static constexpr std::size_t kLargestPartial = sizeof(rules::Sums);
 
   void deal_out(const Schema& schema, const std::vector<double>& costs);
   void list_runs(const Schema& schema);

@@ -46,8 +46,13 @@ double cost_as_a_whole(const Rule& rule, const Parameter& parameter) {
   constexpr double kElement = 50;  // what its way through memory takes, in operations of products
   const double elements = kElement * static_cast<double>(parameter.size);
   if (rule.is_of_matrices()) {
+    if (parameter.size == 0) return 0;
     const std::int64_t rows = parameter.shape.front();
-    return parameter.size == 0 ? 0 : elements + rule.orthogonalization().operations(rows, parameter.size / rows);
+    const std::int64_t columns = parameter.size / rows;
+    if (rule.is_orthogonalized()) return elements + rule.orthogonalization().operations(rows, columns);
+    // Three products of the matrix and its factors, and an orthonormalization in two rounds.
+    const auto rank = static_cast<double>(rule.rank_of(rows, columns));
+    return elements + 6 * rank * static_cast<double>(parameter.size) + 4 * rank * rank * static_cast<double>(rows);
   }
   return rule.is_factored() || rule.unit_clip().ratio > 0 || rule.centers_gradients() ? elements : 0;
 }

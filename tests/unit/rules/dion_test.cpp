@@ -62,15 +62,15 @@ struct Stepped {
 };
 
 /// A matrix of f64.
-struct Matrix {
+struct DionMatrix {
   std::size_t rows;
   std::size_t columns;
   std::vector<double> x = std::vector<double>(rows * columns);
 
   double& operator()(std::size_t i, std::size_t j) { return x[i * columns + j]; }
   double operator()(std::size_t i, std::size_t j) const { return x[i * columns + j]; }
-  Matrix transposed() const {
-    Matrix t{columns, rows};
+  DionMatrix transposed() const {
+    DionMatrix t{columns, rows};
     for (std::size_t i = 0; i < rows; ++i) {
       for (std::size_t j = 0; j < columns; ++j) t(j, i) = (*this)(i, j);
     }
@@ -78,8 +78,8 @@ struct Matrix {
   }
 };
 
-Matrix operator*(const Matrix& a, const Matrix& b) {
-  Matrix c{a.rows, b.columns};
+DionMatrix operator*(const DionMatrix& a, const DionMatrix& b) {
+  DionMatrix c{a.rows, b.columns};
   for (std::size_t i = 0; i < a.rows; ++i) {
     for (std::size_t k = 0; k < a.columns; ++k) {
       for (std::size_t j = 0; j < b.columns; ++j) c(i, j) += a(i, k) * b(k, j);
@@ -89,8 +89,8 @@ Matrix operator*(const Matrix& a, const Matrix& b) {
 }
 
 /// Q of a QR by Householder's reflections, with the signs of R's diagonal positive.
-Matrix orthonormal(Matrix a) {
-  Matrix q{a.rows, a.columns};
+DionMatrix orthonormal(DionMatrix a) {
+  DionMatrix q{a.rows, a.columns};
   for (std::size_t k = 0; k < a.columns; ++k) q(k, k) = 1;
   std::vector<std::vector<double>> mirrors;
   std::vector<double> signs;
@@ -104,7 +104,7 @@ Matrix orthonormal(Matrix a) {
     signs.push_back(-sign);
     double length = 0;
     for (const double x : v) length += x * x;
-    const auto mirror = [&](Matrix& m, const std::vector<double>& along, double of) {
+    const auto mirror = [&](DionMatrix& m, const std::vector<double>& along, double of) {
       for (std::size_t j = 0; j < m.columns; ++j) {
         double dot = 0;
         for (std::size_t i = 0; i < m.rows; ++i) dot += along[i] * m(i, j);
@@ -130,11 +130,11 @@ Matrix orthonormal(Matrix a) {
 }
 
 /// The definition (arXiv 2504.05295, algorithm 1), for a matrix that is taken as it comes.
-void follow(Matrix& m, Matrix& q, const Matrix& g, double mu, double epsilon, Matrix& change) {
+void follow(DionMatrix& m, DionMatrix& q, const DionMatrix& g, double mu, double epsilon, DionMatrix& change) {
   for (std::size_t i = 0; i < m.x.size(); ++i) m.x[i] += g.x[i];
-  const Matrix p = orthonormal(m * q);
-  const Matrix r = m.transposed() * p;
-  const Matrix product = p * r.transposed();
+  const DionMatrix p = orthonormal(m * q);
+  const DionMatrix r = m.transposed() * p;
+  const DionMatrix product = p * r.transposed();
   for (std::size_t i = 0; i < m.x.size(); ++i) m.x[i] -= (1 - mu) * product.x[i];
   for (std::size_t k = 0; k < q.columns; ++k) {
     double squares = 0;
@@ -157,28 +157,28 @@ TEST(Dion, FollowsItsDefinitionInEveryShapeAndForm) {
                           {rows, columns});
       const auto least = static_cast<std::size_t>(std::min(rows, columns));
       const std::size_t length = static_cast<std::size_t>(is_turned ? rows : columns);
-      Matrix turned{(least + 1) / 2, length, state_of<double>(own.optimizer, "Q")};
+      DionMatrix turned{(least + 1) / 2, length, state_of<double>(own.optimizer, "Q")};
       ASSERT_EQ(turned.x.size(), turned.rows * turned.columns);
-      Matrix q = turned.transposed();
-      Matrix m{static_cast<std::size_t>(is_turned ? columns : rows), length};
-      Matrix change{0, 0};
+      DionMatrix q = turned.transposed();
+      DionMatrix m{static_cast<std::size_t>(is_turned ? columns : rows), length};
+      DionMatrix change{0, 0};
       std::vector<double> p = own.p.values;
       for (std::uint32_t t = 0; t < 3; ++t) {
         const std::vector<double> gradient = own.random(t + 2);
-        Matrix g{static_cast<std::size_t>(rows), static_cast<std::size_t>(columns), gradient};
+        DionMatrix g{static_cast<std::size_t>(rows), static_cast<std::size_t>(columns), gradient};
         if (is_turned) g = g.transposed();
         follow(m, q, g, 0.75, 0.125, change);
-        const Matrix along = is_turned ? change.transposed() : change;
+        const DionMatrix along = is_turned ? change.transposed() : change;
         const double scale = 0.5 * std::sqrt(static_cast<double>(rows) / columns);
         for (std::size_t i = 0; i < p.size(); ++i) p[i] = p[i] * (1 - 0.5 * 0.25) - scale * along.x[i];
         own.step(gradient);
       }
       for (std::size_t i = 0; i < p.size(); ++i) EXPECT_NEAR(own.p.values[i], p[i], 1e-12) << rows << " " << form;
-      const Matrix kept = is_turned ? m.transposed() : m;
+      const DionMatrix kept = is_turned ? m.transposed() : m;
       const std::vector<double> momentum = state_of<double>(own.optimizer, "momentum");
       for (std::size_t i = 0; i < p.size(); ++i) EXPECT_NEAR(momentum[i], kept.x[i], 1e-12) << rows << " " << form;
       const std::vector<double> factors = state_of<double>(own.optimizer, "Q");
-      const Matrix expected = q.transposed();
+      const DionMatrix expected = q.transposed();
       for (std::size_t i = 0; i < factors.size(); ++i) EXPECT_NEAR(factors[i], expected.x[i], 1e-12) << rows << form;
     }
   }

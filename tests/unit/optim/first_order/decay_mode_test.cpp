@@ -39,9 +39,9 @@ std::vector<double> stepped(const Rule& rule, int steps, const std::function<dou
 TEST(DecayMode, SubtractsItsShareOfTheParameterWhateverTheRule) {
   const std::vector<double> before = Model<double>().params[1].values;
   for (const RuleType& type : rule_types()) {
-    if (type.about.trust_ratio) continue;                  // its change has another length
-    if (type.orthogonalization != nullptr) continue;       // needs matrices
-    if (type.average_share != nullptr) continue;           // refuses it
+    if (type.about.trust_ratio) continue;                                           // its change has another length
+    if (type.orthogonalization != nullptr || type.projection != nullptr) continue;  // needs matrices
+    if (type.average_share != nullptr) continue;                                    // refuses it
     if (std::string(type.about.name) == "yogi") continue;  // its state moves it without a gradient
     for (const auto& [mode, share] :
          {std::pair("decoupled", kLearningRate * kWeightDecay), std::pair("independent", kWeightDecay),
@@ -57,7 +57,7 @@ TEST(DecayMode, SubtractsItsShareOfTheParameterWhateverTheRule) {
 
 TEST(DecayMode, CoupledIsAGradientOfItsOwn) {
   for (const RuleType& type : rule_types()) {
-    if (type.orthogonalization != nullptr) continue;  // needs matrices
+    if (type.orthogonalization != nullptr || type.projection != nullptr) continue;  // needs matrices
     const auto gradient = [](double p) { return 0.3 + 0.1 * p; };
     const std::vector<double> coupled = stepped(decaying(type.about.name, "coupled"), 3, gradient);
     const std::vector<double> by_hand =

@@ -125,7 +125,8 @@ TEST(Rule, KeysDifferWhereAnyOptionDoes) {
     changed([](RuleOptions& options) { options.decay_mode = rules::DecayMode::independent; });
     changed([](RuleOptions& options) { options.cautious_update = CautiousUpdate::mean; });
     if (type.about.trust_ratio) continue;  // likewise
-    const bool looks_at_tensors = type.orthogonalization != nullptr || type.factoring != nullptr;
+    const bool looks_at_tensors =
+        type.orthogonalization != nullptr || type.projection != nullptr || type.factoring != nullptr;
     if (!looks_at_tensors) changed([](RuleOptions& options) { options.trust_ratio = true; });
     changed([](RuleOptions& options) {
       options.decay_mode = rules::DecayMode::decoupled;
