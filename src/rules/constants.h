@@ -118,7 +118,7 @@ template <class... Rules>
 GRADSTEP_FORMULA void write_constants(RuleList<Rules...> /*list*/, const RuleForm& form, const double* values,
                                       const Clock& clock, RuleConstants& to) {
   std::int32_t place = 0;
-  ((place++ == form.rule ? write<Rules>(form, values, clock, to) : void()), ...);
+  static_cast<void>(((place++ == form.rule && (write<Rules>(form, values, clock, to), true)) || ...));
 }
 
 /// `is_first`: no gradient has gone into the state. `powers` are kept from step to step. `numbers` are the parameter's,
@@ -154,7 +154,7 @@ template <class... Rules>
 GRADSTEP_FORMULA void advance(RuleList<Rules...> /*list*/, const RuleForm& form, const double* sums, double* numbers,
                               RuleConstants& constants) {
   std::int32_t place = 0;
-  ((place++ == form.rule ? advance<Rules>(form, sums, numbers, constants) : void()), ...);
+  static_cast<void>(((place++ == form.rule && (advance<Rules>(form, sums, numbers, constants), true)) || ...));
 }
 
 /// What a parameter's constants and its numbers become by the sums of the step.
