@@ -115,9 +115,9 @@ struct Settle {
       if (item.is_shared(s) || item.count > 0) own.of[s] = block.load(&sums[item.is_shared(s) ? item.leader : i].of[s]);
     }
     if (item.program != nullptr) {
-      const auto count = static_cast<std::int32_t>(item.constant_count);
-      return rules::text::settle_constants(block.checked(item.program, count), count, own.of, item.size,
-                                           block.checked(item.program_numbers, count));
+      const auto constants_of = static_cast<std::int32_t>(item.constant_count);
+      return rules::text::settle_constants(block.checked(item.program, constants_of), constants_of, own.of, item.size,
+                                           block.checked(item.program_numbers, constants_of));
     }
     KeptNumbers numbers(block, item.numbers);
     rules::GroupConstants& constants = *block.checked(item.constants);

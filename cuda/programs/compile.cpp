@@ -64,11 +64,11 @@ class NvrtcProgram {
 
  private:
   template <class Size, class Read>
-  std::string read(Size size, Read read, const char* call) const {
+  std::string read(Size bytes_of, Read write_to, const char* call) const {
     std::size_t bytes = 0;
-    check(size(program_, &bytes), call);
+    check(bytes_of(program_, &bytes), call);
     std::string text(bytes, '\0');
-    check(read(program_, text.data()), call);
+    check(write_to(program_, text.data()), call);
     return text;
   }
 

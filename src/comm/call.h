@@ -40,9 +40,11 @@ struct Call {
   Array output{};  ///< of a reduce_scatter
   const void* send = nullptr;
   void* receive = nullptr;
-  std::int64_t bytes = 0;                         ///< of one rank's block
-  std::span<const std::int64_t> counts{};         ///< by rank: elements of a reduction, else bytes
-  std::span<const std::int64_t> receive_bytes{};  ///< by rank, of an exchange
+  std::int64_t bytes = 0;  ///< of one rank's block
+  // NOLINTBEGIN(readability-redundant-member-init): makers may leave them out
+  std::span<const std::int64_t> counts = {};         ///< by rank: elements of a reduction, else bytes
+  std::span<const std::int64_t> receive_bytes = {};  ///< by rank, of an exchange
+  // NOLINTEND(readability-redundant-member-init)
   std::int32_t op = GRADSTEP_REDUCE_SUM;
   double divisor = 1;
   std::int32_t root = 0;  ///< of a broadcast; the other rank of a send or recv

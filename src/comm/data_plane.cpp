@@ -151,7 +151,7 @@ DataPlane::Seen DataPlane::all_gather_seen(const void* send, void* receive, std:
 // Whatever ends here in an error is a failure of the communicator, which aborts the engine: kernels that wait for peers
 // then end, and with them whatever the host waits for.
 void DataPlane::settle(const Deadline& deadline) {
-  if (!is_queued()) return;
+  if (!watch_) return;  // nothing is queued
   site_.queue().check_not_capturing("the host waits for an exchange");
   watch_->forget();
   comm_.perform(&device_->engine(), Call{}, deadline, [&] { wait_for_queue(deadline); });

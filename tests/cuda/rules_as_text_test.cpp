@@ -129,7 +129,7 @@ void expect_bits_of_the_cpu(const Case& each) {
   ASSERT_FALSE(here.empty());
   ASSERT_EQ(here.size(), there.size());
   std::size_t different = 0;
-  for (std::size_t i = 0; i < here.size(); ++i) different += here[i] != there[i] ? 1 : 0;
+  for (std::size_t i = 0; i < here.size(); ++i) different += here[i] != there[i] ? 1U : 0U;
   EXPECT_EQ(different, 0U) << each.text << " in " << int{each.dtype.bits} << " bits";
 }
 

@@ -21,7 +21,7 @@ std::string name_of(Operand operand) {
 
 /// Each operation is rounded on its own: the source is compiled without contraction.
 std::string expression_of(const Operation& operation) {
-  const std::string a = name_of(operation.a);
+  std::string a = name_of(operation.a);
   const std::string b = name_of(operation.b);
   const std::string c = name_of(operation.c);
   const std::string d = name_of(operation.d);
