@@ -8,7 +8,6 @@
 #include <set>
 #include <span>
 
-#include "comm/all_or_none.h"
 #include "core/error.h"
 #include "core/json_text.h"
 #include "core/state_header.h"
@@ -134,10 +133,7 @@ SavedPart save_optimizer(Optimizer& optimizer) {
   part.set(kUnused, std::move(names));
   const std::vector<StoredState> states = optimizer.state().stored();
   std::shared_ptr<StateGather> gather;
-  if (optimizer.is_sharded() || !optimizer.site().is_host()) {
-    Communicator* comm = optimizer.is_sharded() ? &optimizer.sharding()->comm() : nullptr;
-    all_or_none(comm, "save its state", [&] { gather = std::make_shared<StateGather>(optimizer, states); });
-  }
+  if (optimizer.is_sharded() || !optimizer.site().is_host()) gather = std::make_shared<StateGather>(optimizer, states);
   for (std::size_t k = 0; k < states.size(); ++k) {
     const StoredState& stored = states[k];
     if (is_coded(stored)) part.set(kBlockCode, kOctaves);
