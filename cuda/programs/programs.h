@@ -7,13 +7,15 @@
 
 #include <cstdint>
 
-#include "device/update_items.h"
 #include "programs/compile.h"
 #include "runtime/queue.h"
 
 struct CUfunc_st;  // of the driver
 
 namespace gradstep::cuda {
+
+struct UpdateArguments;   // of device/update_items.h, which kernels alone include
+struct MeasureArguments;  // likewise
 
 /// Compiles it if it is not there yet. Throws BACKEND_UNAVAILABLE where there is no NVRTC, and DEVICE, with NVRTC's
 /// words, if it refuses.
