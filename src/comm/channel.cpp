@@ -16,9 +16,6 @@ namespace gradstep {
 
 namespace {
 
-// Pieces start at multiples of this many elements, so that the sums are aligned.
-constexpr std::int64_t kPieceGrain = 64;
-
 std::int64_t piece_size(std::int64_t count, std::int32_t ranks) {
   const std::int64_t share = (count + ranks - 1) / ranks;
   return (share + kPieceGrain - 1) / kPieceGrain * kPieceGrain;

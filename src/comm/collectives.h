@@ -29,6 +29,9 @@ inline constexpr std::int64_t kGatherSliceBytes = std::int64_t{1} << 20;
 inline constexpr std::int64_t kPieceBytes = std::int64_t{1} << 23;
 inline constexpr std::int64_t kPieceBytesInMemory = std::int64_t{1} << 21;
 
+/// Pieces begin at multiples of this many elements, so that sums are aligned.
+inline constexpr std::int64_t kPieceGrain = 64;
+
 struct Outgoing {
   const void* data = nullptr;
   std::int64_t bytes = 0;

@@ -11,9 +11,6 @@ namespace gradstep {
 
 namespace {
 
-/// Pieces begin at multiples of this many elements, so that sums are aligned.
-constexpr std::int64_t kPieceGrain = 64;
-
 std::byte* at(const Array& array, std::int64_t element) {
   return static_cast<std::byte*>(array.data) + element * size_of(array.dtype);
 }
