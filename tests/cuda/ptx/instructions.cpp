@@ -249,6 +249,7 @@ void branch(Thread& t, const Instruction& i) { t.frame->next = i.target; }
 void call(Thread& t, const Instruction& i) { t.call(*i.call); }
 void end_call(Thread& t, const Instruction& /*unused*/) { t.end_call(); }
 void run_over(Thread& t, const Instruction& i) { t.fail(i, "runs over the end of its function"); }
+void trap(Thread& t, const Instruction& i) { t.fail(i, "gets where the compiler knew that it would not"); }
 void fence(Thread& t, const Instruction& /*unused*/) { t.fence(); }
 void wait_for_block(Thread& t, const Instruction& i) {
   if (t.read(i.from[0]) != 0 || i.from_count != 1) t.fail(i, "a barrier of some threads");
@@ -466,6 +467,7 @@ Table make_table() {
   table["call.uni"] = call;
   table["ret"] = end_call;
   table["end"] = run_over;
+  table["trap"] = trap;
   table["bar.sync"] = wait_for_block;
   table["membar.gl"] = fence;
   for (const char* exchange : {"shfl.sync.bfly.b32", "shfl.sync.idx.b32", "vote.sync.ballot.b32"}) {
