@@ -3,13 +3,15 @@
 #include "optim/host_state.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "backend/host_copies.h"
 #include "comm/all_or_none.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "kernels/block_code.h"
+#include "optim/state_gather.h"
 #include "optim/stepped_model.h"
 
 namespace gradstep {
@@ -70,6 +72,7 @@ void HostState::get(std::size_t index, const char* name, const Array& host) cons
   Array own = tensor.numbers();
   Buffer decoded;
   Buffer whole;
+  std::optional<StateGather> spread;
   all_or_none(travels ? &model_.sharding()->comm() : nullptr, "read its state", [&] {
     if (tensor.is_coded()) {
       own = compact_array(nullptr, tensor.slice().size, DType::f32);
@@ -77,11 +80,13 @@ void HostState::get(std::size_t index, const char* name, const Array& host) cons
       own.data = decoded.data();
       if (tensor.is_here()) tensor.decode(site_, decoded.as<float>());
     }
-    if (travels)
-      whole = model_.context()->allocate(static_cast<std::size_t>(total * size_of(own.dtype)), /*zeroed=*/false);
+    if (!travels) return;
+    whole = model_.context()->allocate(static_cast<std::size_t>(total * size_of(own.dtype)), /*zeroed=*/false);
+    const StoredState state{index, name, own, tensor.slice().begin, total, /*is_blocked=*/false, owner};
+    spread.emplace(model_, std::vector{state});
   });
   if (!travels) return copy_to_host(*model_.context(), site_, own, host);
-  gather({index, name, own, tensor.slice().begin, total, false, owner}, whole.data());
+  spread->gather(0, whole.data());
   Site(model_.context()->cpu()).copy(host, compact_array(whole.data(), total, own.dtype));
 }
 
@@ -152,26 +157,6 @@ std::vector<StoredState> HostState::stored() const {
   std::vector<StoredState> all = store_.stored();
   all.insert(all.end(), model_.pending_.begin(), model_.pending_.end());
   return all;
-}
-
-void HostState::gather(const StoredState& stored, void* whole) const {
-  gather(stored, whole, model_.is_sharded() ? model_.sharding()->comm().deadline() : Deadline::after_ms(0));
-}
-
-void HostState::gather(const StoredState& stored, void* whole, const Deadline& deadline) const {
-  if (model_.is_sharded() && stored.owner >= 0) {
-    Communicator& comm = model_.sharding()->comm();
-    const std::int64_t bytes = stored.total * size_of(stored.array.dtype);
-    if (stored.owner == comm.rank()) {
-      site_.queue().download(whole, stored.array.data, static_cast<std::size_t>(bytes));
-    }
-    comm.broadcast(whole, bytes, stored.owner, deadline);
-  } else if (model_.has_slices() && !stored.is_whole) {
-    model_.sharding()->gather(stored.parameter, stored.array, stored.is_blocked ? kernels::kCodeBlock : 1, whole,
-                              deadline);
-  } else if (stored.array.bytes() > 0) {
-    site_.queue().download(whole, stored.array.data, static_cast<std::size_t>(stored.array.bytes()));
-  }
 }
 
 }  // namespace gradstep

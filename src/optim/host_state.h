@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "backend/site.h"
-#include "core/deadline.h"
 #include "core/schema.h"
 #include "optim/state/state_store.h"
 
@@ -50,10 +49,6 @@ class HostState {
   /// By parameter, 1 = a gradient has gone into its state.
   std::vector<std::uint8_t> flags() const;
   void set_flags(std::span<const std::uint8_t> flags) const;
-  /// Writes the whole of a stored state to memory for its `total` elements, contiguous. Collective if it is spread over
-  /// the ranks. Allocates nothing.
-  void gather(const StoredState& stored, void* whole) const;
-  void gather(const StoredState& stored, void* whole, const Deadline& deadline) const;
 
  private:
   /// The slot of a state that exists. Throws INVALID_ARGUMENT or INVALID_STATE.

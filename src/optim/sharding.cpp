@@ -60,13 +60,11 @@ Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Com
       options_(options),
       exchange_(exchange_of(options)),
       dealing_(dealing),
-      parameters_(site, data_, arena_, work_, part_) {
+      parameters_(site, data_, arena_, work_, part_),
+      partials_(site, data_) {
   own_norm_.work = &own_work_;
   deal_out(schema, costs);
-  list_runs(schema);
-  if (runs_.size() > 1) {
-    by_rank_ = site_.allocate(static_cast<std::size_t>(chunk_count()) * kLargestPartial, /*zeroed=*/false);
-  }
+  partials_.deal(schema, slices_, comm_->rank(), is_whole());
   gradient_regions_ = arena_regions(schema, slices_, costs, comm_->rank(), /*arithmetic=*/true);
   std::vector<ArenaRegion> params;
   if (!is_whole()) params = arena_regions(schema, slices_, costs, comm_->rank(), /*arithmetic=*/false);
@@ -108,7 +106,6 @@ Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Com
 void Sharding::deal_out(const Schema& schema, const std::vector<double>& costs) {
   const auto ranks = static_cast<std::size_t>(comm_->world_size());
   slices_.assign(ranks, std::vector<Slice>(schema.size()));
-  chunk_counts_.assign(ranks, 0);
   const auto is_one = [&](std::size_t i) { return !costs.empty() && costs[i] > 0; };
   std::int64_t total = 0;
   for (std::size_t i = 0; i < schema.size(); ++i) total += is_one(i) ? 0 : schema[i].size;
@@ -118,7 +115,6 @@ void Sharding::deal_out(const Schema& schema, const std::vector<double>& costs) 
     Slice& slice = slices_[rank][i];
     if (slice.size == 0) slice.begin = offset;
     slice.size += length;
-    chunk_counts_[rank] += (length + kChunk - 1) / kChunk;
   };
   for (std::size_t i = 0; i < schema.size(); ++i) {
     const std::int64_t size = schema[i].size;
@@ -133,28 +129,6 @@ void Sharding::deal_out(const Schema& schema, const std::vector<double>& costs) 
       const auto share = static_cast<std::size_t>(middle * static_cast<double>(ranks) / static_cast<double>(total));
       before += length;
       give(i, std::min(share, ranks - 1), offset, length);
-    }
-  }
-  partial_bytes_.resize(ranks);
-  gather_bytes_.resize(ranks);
-}
-
-void Sharding::list_runs(const Schema& schema) {
-  if (is_whole()) return;
-  std::int64_t by_rank = 0;
-  for (const std::vector<Slice>& slices : slices_) {
-    std::int64_t first = 0;  // of the parameter
-    for (std::size_t i = 0; i < schema.size(); ++i) {
-      const std::int64_t count = (slices[i].size + kChunk - 1) / kChunk;
-      const std::int64_t in_schema = first + slices[i].begin / kChunk;
-      first += (schema[i].size + kChunk - 1) / kChunk;
-      if (count == 0) continue;
-      if (!runs_.empty() && runs_.back().in_schema + runs_.back().count == in_schema) {
-        runs_.back().count += count;
-      } else {
-        runs_.push_back({by_rank, in_schema, count});
-      }
-      by_rank += count;
     }
   }
 }
@@ -251,10 +225,6 @@ void Sharding::show_gradients(std::span<const Array> grads, bool local) {
   }
 }
 
-std::int64_t Sharding::chunk_count() const {
-  return std::accumulate(chunk_counts_.begin(), chunk_counts_.end(), std::int64_t{0});
-}
-
 std::int32_t Sharding::owner(std::size_t parameter) const {
   const auto has_first = [&](const std::vector<Slice>& slices) {
     return slices[parameter].begin == 0 && slices[parameter].size > 0;
@@ -262,27 +232,9 @@ std::int32_t Sharding::owner(std::size_t parameter) const {
   return static_cast<std::int32_t>(std::ranges::find_if(slices_, has_first) - slices_.begin());
 }
 
-std::int64_t Sharding::first_chunk() const {
-  return std::accumulate(chunk_counts_.begin(), chunk_counts_.begin() + comm_->rank(), std::int64_t{0});
-}
-
-void Sharding::gather_partials(void* by_rank, void* partials, std::size_t each, const Deadline& deadline) const {
-  for (std::size_t r = 0; r < chunk_counts_.size(); ++r) {
-    partial_bytes_[r] = chunk_counts_[r] * static_cast<std::int64_t>(each);
-  }
-  const auto* gathered = static_cast<std::byte*>(by_rank);
-  data_.all_gather_v(gathered + static_cast<std::size_t>(first_chunk()) * each, by_rank, partial_bytes_, deadline);
-  if (by_rank == partials) return;
-  for (const Run& run : runs_) {
-    site_.queue().copy(static_cast<std::byte*>(partials) + static_cast<std::size_t>(run.in_schema) * each,
-                       gathered + static_cast<std::size_t>(run.by_rank) * each,
-                       static_cast<std::size_t>(run.count) * each);
-  }
-}
-
 /// All ranks fold the same partials, and so agree on whether squares have left f64's range.
 const double* Sharding::norm(const Deadline& deadline) {
-  const std::int64_t count = chunk_count();
+  const std::int64_t count = partials_.count();
   const std::size_t needed = static_cast<std::size_t>(is_whole() ? 1 : count + 1) * sizeof(double);
   if (squares_.bytes() < needed) squares_ = site_.allocate(needed, /*zeroed=*/false);
   double* norm = squares_.as<double>();
@@ -294,7 +246,7 @@ const double* Sharding::norm(const Deadline& deadline) {
   double* partials = norm + 1;
   const auto fold_squares = [&](double scale) {
     const auto measure = [&](double* to) { site_.backend().square_chunks(own_norm_, scale, to, site_.queue()); };
-    gather_partials<double>(measure, partials, deadline);
+    partials_.gather<double>(measure, partials, deadline);
     site_.backend().fold(partials, count, norm, site_.queue());
   };
   fold_squares(1);
@@ -316,27 +268,10 @@ const double* Sharding::largest(const Deadline& deadline) {
   return &largest_;
 }
 
-void Sharding::gather(std::size_t parameter, const Array& own, std::int64_t per_block, void* whole,
-                      const Deadline& deadline) const {
-  for (std::size_t rank = 0; rank < slices_.size(); ++rank) {
-    gather_bytes_[rank] = (slices_[rank][parameter].size + per_block - 1) / per_block * size_of(own.dtype);
-  }
-  if (site_.is_host()) return comm_->all_gather_v(own.data, whole, gather_bytes_, deadline);
-  std::vector<std::byte> staged;
-  try {
-    staged.resize(static_cast<std::size_t>(own.bytes()));
-    site_.queue().download(staged.data(), own.data, staged.size());
-  } catch (...) {
-    comm_->abort();  // the others wait in this exchange
-    throw;
-  }
-  comm_->all_gather_v(staged.data(), whole, gather_bytes_, deadline);
-}
-
 std::int64_t Sharding::bytes() const {
   std::size_t bytes = arena_.bytes();
   for (const ArenaRegion& region : gradient_regions_) bytes += region.own.bytes();
-  return static_cast<std::int64_t>(bytes + squares_.bytes() + by_rank_.bytes());
+  return static_cast<std::int64_t>(bytes + squares_.bytes() + partials_.bytes());
 }
 
 }  // namespace gradstep

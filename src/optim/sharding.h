@@ -18,13 +18,12 @@
 #include "backend/context.h"
 #include "comm/communicator.h"
 #include "comm/data_plane.h"
-#include "core/function_ref.h"
 #include "core/schema.h"
 #include "gradstep/sharding.h"
 #include "optim/arena_region.h"
+#include "optim/chunk_partials.h"
 #include "optim/staged_parameters.h"
 #include "optim/state/stored_state.h"
-#include "rules/room.h"
 
 namespace gradstep {
 
@@ -80,16 +79,8 @@ class Sharding {
   /// By parameter: this rank's slice, contiguous in the arithmetic dtype (whole and REDUCED: the host's own); no data =
   /// no rank has a gradient.
   BufferList gradients() const { return {gradient_slices_, gradients_version_}; }
-  /// partials = what measure(to) writes for each of this rank's chunks, in its place among those of all ranks.
-  /// Collective; at the site.
-  template <class Partial>
-  void gather_partials(FunctionRef<void(Partial*)> measure, Partial* partials, const Deadline& deadline) const {
-    static_assert(sizeof(Partial) <= kLargestPartial);
-    void* by_rank = by_rank_.data() != nullptr ? by_rank_.data() : partials;
-    measure(static_cast<Partial*>(by_rank) + first_chunk());
-    gather_partials(by_rank, partials, sizeof(Partial), deadline);
-  }
-  std::int64_t chunk_count() const;
+  /// What ranks measure of their chunks, brought together.
+  const ChunkPartials& partials() const { return partials_; }
   /// The rank that has the first element of a parameter.
   std::int32_t owner(std::size_t parameter) const;
   /// The norm of the whole gradient, at the site. Collective. With f64 gradients the host waits for it, and a second
@@ -98,22 +89,11 @@ class Sharding {
   /// The largest magnitude of an element of the whole gradient, on the host. Collective.
   const double* largest(const Deadline& deadline);
 
-  /// Writes the whole of a tensor of which this rank has `own`: `per_block` elements of the parameter make one of it.
-  /// Collective.
-  void gather(std::size_t parameter, const Array& own, std::int64_t per_block, void* whole,
-              const Deadline& deadline) const;
-
   std::int64_t bytes() const;
 
  private:
-  static constexpr std::size_t kLargestPartial = sizeof(rules::Sums);
-
   void deal_out(const Schema& schema, const std::vector<double>& costs);
-  void list_runs(const Schema& schema);
   void show_gradients(std::span<const Array> grads, bool local);
-  /// The index of this rank's first chunk among those of all ranks.
-  std::int64_t first_chunk() const;
-  void gather_partials(void* by_rank, void* partials, std::size_t each, const Deadline& deadline) const;
 
   const Site& site_;
   std::shared_ptr<Communicator> comm_;
@@ -122,16 +102,6 @@ class Sharding {
   GradientExchange exchange_;
   Dealing dealing_;
   std::vector<std::vector<Slice>> slices_;  // by rank, then parameter
-  std::vector<std::int64_t> chunk_counts_;  // by rank
-  /// Chunks that follow one another both among those of the ranks, one rank's after another's, and in the schema.
-  struct Run {
-    std::int64_t by_rank;
-    std::int64_t in_schema;
-    std::int64_t count;
-  };
-  std::vector<Run> runs_;
-  mutable std::vector<std::int64_t> partial_bytes_;  // of what is gathered of them, by rank
-  mutable std::vector<std::int64_t> gather_bytes_;   // of one state, by rank: room made beforehand
   std::vector<bool> may_be_unused_;
   WorkList work_;      // of the whole tensors
   WorkList own_work_;  // of this rank's slices
@@ -146,7 +116,7 @@ class Sharding {
   std::vector<double> control_;
   NormPlan own_norm_;
   Buffer squares_;  // the norm, and the partials of all ranks
-  Buffer by_rank_;  // partials; none where ranks have their chunks in the order of the schema
+  ChunkPartials partials_;
   double largest_ = 0;
 };
 

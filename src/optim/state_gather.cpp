@@ -19,13 +19,13 @@ StateGather::StateGather(SteppedModel& model, std::vector<StoredState> states)
   places_.resize(rank_bytes_.size());
   std::int64_t largest = 0;
   std::int64_t largest_own = 0;
-  for (std::size_t k = 0; k < states_.size(); k = batch_end(k)) {
+  for (std::size_t k = 0; k < states_.size();) {
     std::int64_t bytes = 0;
     std::int64_t own = 0;
-    for (std::size_t i = k; i < batch_end(k); ++i) {
-      if (!travels(states_[i])) continue;
-      bytes += bytes_of(states_[i]);
-      own += bytes_of(states_[i], comm.rank());
+    for (const std::size_t end = batch_end(k); k < end; ++k) {
+      if (!travels(states_[k])) continue;
+      bytes += bytes_of(states_[k]);
+      own += bytes_of(states_[k], comm.rank());
     }
     largest = std::max(largest, bytes);
     largest_own = std::max(largest_own, own);
@@ -35,7 +35,6 @@ StateGather::StateGather(SteppedModel& model, std::vector<StoredState> states)
   };
   own_ = room_for(largest_own);
   received_ = room_for(largest);
-  batch_ = room_for(largest);
 }
 
 bool StateGather::travels(const StoredState& state) const {
@@ -68,14 +67,16 @@ void StateGather::gather(std::size_t k, void* whole, const Deadline& deadline) {
     return;
   }
   if (k >= end_) {
-    begin_ = k;
     end_ = batch_end(k);
-    bring(begin_, end_, deadline);
-    place_ = 0;
+    bring(k, end_, deadline);
   }
-  const std::int64_t bytes = bytes_of(state);
-  if (bytes > 0) std::memcpy(whole, batch_.as<std::byte>() + place_, static_cast<std::size_t>(bytes));
-  place_ += bytes;
+  auto* to = static_cast<std::byte*>(whole);
+  for (std::size_t r = 0; r < places_.size(); ++r) {
+    const std::int64_t bytes = bytes_of(state, static_cast<std::int32_t>(r));
+    if (bytes > 0) std::memcpy(to, received_.as<std::byte>() + places_[r], static_cast<std::size_t>(bytes));
+    to += bytes;
+    places_[r] += bytes;
+  }
 }
 
 void StateGather::gather(std::size_t k, void* whole) {
@@ -103,17 +104,6 @@ void StateGather::bring(std::size_t begin, std::size_t end, const Deadline& dead
   }
   comm.all_gather_v(own_.data(), received_.data(), rank_bytes_, deadline);
   std::exclusive_scan(rank_bytes_.begin(), rank_bytes_.end(), places_.begin(), std::int64_t{0});
-  auto* to = batch_.as<std::byte>();
-  for (std::size_t k = begin; k < end; ++k) {
-    if (!travels(states_[k])) continue;
-    for (std::int32_t r = 0; r < comm.world_size(); ++r) {
-      std::int64_t& place = places_[static_cast<std::size_t>(r)];
-      const std::int64_t bytes = bytes_of(states_[k], r);
-      if (bytes > 0) std::memcpy(to, received_.as<std::byte>() + place, static_cast<std::size_t>(bytes));
-      to += bytes;
-      place += bytes;
-    }
-  }
 }
 
 }  // namespace gradstep

@@ -42,15 +42,12 @@ class StateGather {
 
   SteppedModel& model_;
   std::vector<StoredState> states_;
-  std::size_t begin_ = 0;  // of the present batch
-  std::size_t end_ = 0;
+  std::size_t end_ = 0;                   // of the present batch
   std::vector<std::int64_t> rank_bytes_;  // by rank, of the batch
-  std::vector<std::int64_t> places_;      // by rank, in received_
+  std::vector<std::int64_t> places_;      // by rank: of the next state's part in received_
   // On the host.
   Buffer own_;
-  Buffer received_;         // of one rank after the other
-  Buffer batch_;            // whole states, one after the other
-  std::int64_t place_ = 0;  // of the next state in batch_
+  Buffer received_;  // one rank's parts after the other's
 };
 
 }  // namespace gradstep

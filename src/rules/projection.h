@@ -16,8 +16,8 @@ namespace gradstep::rules {
 
 /// Where the sources differ.
 enum class ProjectionForm : std::int32_t {
-  reference,  ///< a matrix of more columns than rows counts as its transpose; factors that nothing comes of stay in Q
-  simple,     ///< factors that are zero take a column of the identity for P; those that nothing comes of are zero in Q
+  reference,  ///< a matrix of more columns than rows is transposed; where a column of R is zero, that of Q stays
+  simple,     ///< a zero column of P becomes one of the identity; where a column of R is zero, so is that of Q
 };
 inline constexpr const char* kProjectionForms[] = {"reference", "simple"};
 

@@ -29,7 +29,7 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumber
   waits_ = std::ranges::any_of(options_, &FinishOptions::are_needed);
   has_ratios_ = has_masks_ = false;
   if (!waits_) return;
-  const std::int64_t chunks = sharding != nullptr ? sharding->chunk_count() : std::ssize(work.chunks());
+  const std::int64_t chunks = sharding != nullptr ? sharding->partials().count() : std::ssize(work.chunks());
   make_room(items, chunks);
   items_.assign(items.size(), {});
   values_.assign(items.size(), {});
@@ -145,7 +145,7 @@ void FinishPhases::take(std::vector<OrthogonalItem> matrices) {
 void FinishPhases::measure(const double* partials, FunctionRef<void(double*)> measure, const Sharding* sharding) {
   auto* to = const_cast<double*>(partials);
   if (sharding == nullptr) return measure(to);
-  sharding->gather_partials<double>(measure, to, sharding->comm().deadline());
+  sharding->partials().gather<double>(measure, to, sharding->comm().deadline());
 }
 
 void FinishPhases::run(const kernels::StepScalars* scalars, const Sharding* sharding) {

@@ -107,9 +107,9 @@ std::vector<StateWish> FirstOrderOptimizer::wishes_of(const Rule& rule, const Pa
   std::vector<StateWish> wishes;
   for (std::size_t s = 0; s < rule.state_names().size(); ++s) {
     if (((states >> s) & 1U) == 0) continue;
-    const StateFormat format = rule.is_exact(s) ? StateFormat::native : rule.storage().format;
+    const StateFormat format = rule.state(s).is_exact ? StateFormat::native : rule.storage().format;
     TensorForm form{1, parameter.size, encoding_of(format, parameter)};
-    form.has_signs = rule.has_signs(s);
+    form.has_signs = rule.state(s).has_signs;
     form.initial = rule.initial_value(s);
     wishes.push_back({s, rule.state_names()[s], form});
   }
@@ -261,7 +261,7 @@ std::vector<OwnAverage> FirstOrderOptimizer::own_averages(std::int32_t groups) c
     const Rule& rule = rules_.of(g);
     OwnAverage& average = averages.emplace_back();
     if (!rule.has_average()) continue;
-    average.state = rule.state_names()[rule.averaged_state()];
+    average.state = rule.state_names()[rule.type().averaged];
     average.share = [&rule](const double* values) { return rule.average_share(values); };
   }
   return averages;
@@ -322,7 +322,7 @@ void FirstOrderOptimizer::fill_items() {
       item.states[place] = tensor.numbers().data;
       item.factors[place] = tensor.factors();
       if (tensor.form().has_signs) item.signed_states |= static_cast<std::uint8_t>(1U << place);
-      if (rule.is_exact(s)) item.exact_states |= static_cast<std::uint8_t>(1U << place);
+      if (rule.state(s).is_exact) item.exact_states |= static_cast<std::uint8_t>(1U << place);
       ++place;
     }
   }

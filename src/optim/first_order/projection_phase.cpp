@@ -56,10 +56,10 @@ void ProjectionPhase::make_room() {
     buffer = site_.allocate(static_cast<std::size_t>(needed), /*zeroed=*/true);
   };
   fit(scratch_, bytes);
-  fit(numbers_, (scales + partials) * static_cast<std::int64_t>(sizeof(double)));
+  fit(numbers_, (partials + scales) * static_cast<std::int64_t>(sizeof(double)));
   auto* next = scratch_.as<std::byte>();
-  auto* next_scale = numbers_.as<double>();
-  plan_.squares = next_scale + scales;
+  plan_.squares = numbers_.as<double>();
+  auto* next_scale = numbers_.as<double>() + partials;
   std::int64_t first = 0;
   product_work_.clear();
   products_.clear();
@@ -138,7 +138,7 @@ void ProjectionPhase::run(const kernels::StepScalars* scalars) {
     each(products.factor_plans[0], project_columns);
     each(products.factor_plans[1], project_rows);
   }
-  backend.square_chunks(norms_, 1, const_cast<double*>(plan_.squares), queue);
+  backend.square_chunks(norms_, 1, numbers_.as<double>(), queue);
   backend.project(plan_, scalars, queue);
 }
 

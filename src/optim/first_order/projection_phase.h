@@ -44,7 +44,7 @@ class ProjectionPhase {
   const Site& site_;
   std::vector<ProjectedItem> items_;
   Buffer scratch_;  // P and R of all
-  Buffer numbers_;  // f64: scales, partial sums of R
+  Buffer numbers_;  // f64: partial sums of R, scales
   WorkList work_;
   WorkList product_work_;
   std::vector<Array> products_;  // factors of R

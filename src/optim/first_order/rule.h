@@ -84,7 +84,8 @@ struct RuleType {
   rules::FactoredAxes (*axes)(const std::int32_t* choices, const double* settings,
                               std::span<const std::int64_t> shape) = nullptr;
   std::size_t momentum = 0;  ///< place of the hyper-parameter
-  // Present in rules whose constants follow from sums over tensors, or from numbers that they keep.
+  /// Whether each parameter has constants of its own, which follow from sums over tensors or from numbers that are
+  /// kept.
   bool settles = false;
   int sums = 0;
   rules::Scope scope = rules::Scope::tensor;
@@ -121,6 +122,7 @@ class Rule {
   /// Throws INVALID_ARGUMENT for a setting or a choice that is out of its range. HyperParameters checks the fields.
   Rule(const RuleType& type, const RuleOptions& options);
 
+  const RuleType& type() const { return *type_; }
   /// In the API and in files.
   const char* name() const { return type_->about.name; }
   /// NULL = the rule is one of the list.
@@ -149,9 +151,6 @@ class Rule {
   std::vector<const char*> whole_state_names() const;
   /// What orthogonalized matrices are divided by.
   rules::Variance variance() const;
-  /// Whether each parameter has constants of its own, which settle once sums are measured.
-  bool settles() const { return type_->settles; }
-  int sums() const { return type_->sums; }
   /// Bit s: sum s is taken over all parameters that the rule steps.
   std::uint32_t shared_sums() const {
     if (program() != nullptr) return program()->code().shared_sums();
@@ -160,14 +159,12 @@ class Rule {
   std::span<const rules::Number> numbers() const { return type_->about.numbers; }
   double first_number(std::size_t number) const;
   bool has_average() const { return type_->average_share != nullptr; }
-  std::size_t averaged_state() const { return type_->averaged; }
   double average_share(const double* values) const { return type_->average_share(options_.choices.data(), values); }
   const UnitClip& unit_clip() const { return options_.unit_clip; }
   bool centers_gradients() const { return options_.center_gradients; }
   FinishOptions finish(std::span<const Schedule> schedules) const;
   const kernels::AverageForm& average() const { return options_.average; }
-  bool has_signs(std::size_t state) const { return type_->about.states[state].has_signs; }
-  bool is_exact(std::size_t state) const { return type_->about.states[state].is_exact; }
+  const rules::State& state(std::size_t state) const { return type_->about.states[state]; }
   double initial_value(std::size_t state) const;
 
   /// Throws INVALID_ARGUMENT where a flag needs other values of hyper-parameters. Called at creation and before a
@@ -224,7 +221,7 @@ class RulesByGroup {
   std::vector<const char*> whole_state_names() const;
   std::vector<const char*> number_names() const;
   bool settles() const {
-    return any([](const Rule& rule) { return rule.settles(); });
+    return any([](const Rule& rule) { return rule.type().settles; });
   }
   /// The texts of those that are written as text, each once; empty = there are none.
   std::string texts() const;

@@ -20,7 +20,7 @@ void SumsPhase::fill(std::span<const UpdateItem> items, std::span<const rules::N
     const std::int64_t chunks = (schema[i].size + kChunk - 1) / kChunk;
     item.first = first;
     first += chunks;
-    if (!rule.settles()) continue;
+    if (!rule.type().settles) continue;
     item.rule = rule.form();
     item.numbers = numbers[i];
     item.constants = const_cast<rules::GroupConstants*>(items[i].constants);
@@ -29,7 +29,7 @@ void SumsPhase::fill(std::span<const UpdateItem> items, std::span<const rules::N
     item.program = items[i].program;
     item.program_numbers = const_cast<double*>(items[i].numbers);
     item.size = static_cast<double>(schema[i].size);
-    item.sum_count = rule.sums();
+    item.sum_count = rule.type().sums;
     item.shared_sums = rule.shared_sums();
     if (item.sum_count == 0) continue;
     measures_ = true;
@@ -38,7 +38,7 @@ void SumsPhase::fill(std::span<const UpdateItem> items, std::span<const rules::N
     const std::pair<std::int32_t, const void*> key(item.rule.rule, item.program);
     item.leader = leaders.try_emplace(key, static_cast<std::int32_t>(i)).first->second;
   }
-  const std::int64_t chunks = sharding != nullptr ? sharding->chunk_count() : std::ssize(work.chunks());
+  const std::int64_t chunks = sharding != nullptr ? sharding->partials().count() : std::ssize(work.chunks());
   const std::size_t bytes = measures_ ? static_cast<std::size_t>(chunks) * sizeof(rules::Sums) : 0;
   if (partials_.bytes() != bytes) partials_ = site_.allocate(bytes, /*zeroed=*/true);
   plan_.work = &work;
@@ -59,7 +59,7 @@ void SumsPhase::run(const UpdatePlan& update, const kernels::StepScalars* scalar
     if (sharding == nullptr) {
       measure(all);
     } else {
-      sharding->gather_partials<rules::Sums>(measure, all, sharding->comm().deadline());
+      sharding->partials().gather<rules::Sums>(measure, all, sharding->comm().deadline());
       sharding->data().settle(sharding->comm().deadline());
     }
   }

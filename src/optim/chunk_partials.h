@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What each rank measures of the chunks of its slices, brought together in the order of the schema.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "backend/site.h"
+#include "comm/data_plane.h"
+#include "core/deadline.h"
+#include "core/function_ref.h"
+#include "core/schema.h"
+#include "optim/state/stored_state.h"
+#include "rules/room.h"
+
+namespace gradstep {
+
+class ChunkPartials {
+ public:
+  /// Both outlive it. It is empty until deal() is called.
+  ChunkPartials(const Site& site, DataPlane& data) : site_(site), data_(data) {}
+
+  /// slices[r][i] is what rank r has of parameter i. `is_whole`: every rank has everything, and nothing is gathered.
+  void deal(const Schema& schema, const std::vector<std::vector<Slice>>& slices, std::int32_t rank, bool is_whole);
+
+  /// Chunks of all ranks.
+  std::int64_t count() const { return total_; }
+  /// partials = what measure(to) writes for each of this rank's chunks, in its place among those of all ranks.
+  /// Collective; at the site.
+  template <class Partial>
+  void gather(FunctionRef<void(Partial*)> measure, Partial* partials, const Deadline& deadline) const {
+    static_assert(sizeof(Partial) <= kLargest);
+    void* by_rank = by_rank_.data() != nullptr ? by_rank_.data() : partials;
+    measure(static_cast<Partial*>(by_rank) + first_);
+    gather(by_rank, partials, sizeof(Partial), deadline);
+  }
+
+  std::size_t bytes() const { return by_rank_.bytes(); }
+
+ private:
+  static constexpr std::size_t kLargest = sizeof(rules::Sums);
+
+  /// Chunks that follow one another both among those of the ranks, one rank's after another's, and in the schema.
+  struct Run {
+    std::int64_t by_rank;
+    std::int64_t in_schema;
+    std::int64_t count;
+  };
+
+  void gather(void* by_rank, void* partials, std::size_t each, const Deadline& deadline) const;
+
+  const Site& site_;
+  DataPlane& data_;
+  std::vector<std::int64_t> counts_;  // by rank
+  std::int64_t total_ = 0;
+  std::int64_t first_ = 0;  // of this rank's, among those of all ranks
+  std::vector<Run> runs_;
+  mutable std::vector<std::int64_t> rank_bytes_;  // of what is gathered
+  Buffer by_rank_;  // partials; none where ranks have their chunks in the order of the schema
+};
+
+}  // namespace gradstep
