@@ -51,87 +51,49 @@ struct Call {
 
   /// data = reduction over ranks [/ divisor], in place, contiguous. The owner of each piece divides it, once.
   static Call all_reduce(const Array& data, std::int32_t op, double divisor) {
-    Call call{CallKind::all_reduce};
-    call.data = data;
-    call.op = op;
-    call.divisor = divisor;
-    return call;
+    return {.kind = CallKind::all_reduce, .data = data, .op = op, .divisor = divisor};
   }
   /// output = this rank's block of the reduction of `input`, which has world_size blocks.
   static Call reduce_scatter(const Array& input, const Array& output, std::int32_t op) {
-    Call call{CallKind::reduce_scatter};
-    call.data = input;
-    call.output = output;
-    call.op = op;
-    return call;
+    return {.kind = CallKind::reduce_scatter, .data = input, .output = output, .op = op};
   }
   /// Piece r of `data`, one after the other, has counts[r] elements (equal on all ranks). This rank's piece becomes the
   /// reduction [/ divisor]; the others keep what they were.
   static Call reduce_scatter_v(const Array& data, std::span<const std::int64_t> counts, std::int32_t op,
                                double divisor) {
-    Call call{CallKind::reduce_scatter_v};
-    call.data = data;
-    call.counts = counts;
-    call.op = op;
-    call.divisor = divisor;
-    return call;
+    return {.kind = CallKind::reduce_scatter_v, .data = data, .counts = counts, .op = op, .divisor = divisor};
   }
   /// `receive` holds world_size blocks of `bytes`. `send` may be this rank's block of it.
   static Call all_gather(const void* send, void* receive, std::int64_t bytes) {
-    Call call{CallKind::all_gather};
-    call.send = send;
-    call.receive = receive;
-    call.bytes = bytes;
-    return call;
+    return {.kind = CallKind::all_gather, .send = send, .receive = receive, .bytes = bytes};
   }
   /// Block r has bytes[r] bytes; `bytes` is equal on all ranks.
   static Call all_gather_v(const void* send, void* receive, std::span<const std::int64_t> bytes) {
-    Call call{CallKind::all_gather_v};
-    call.send = send;
-    call.receive = receive;
-    call.counts = bytes;
-    return call;
+    return {.kind = CallKind::all_gather_v, .send = send, .receive = receive, .counts = bytes};
   }
   /// Piece q of `send`, one after the other, has bytes[q] bytes (equal on all ranks) and goes to rank q. receive = this
   /// rank's piece of every rank, in their order.
   static Call all_to_all(const void* send, void* receive, std::span<const std::int64_t> bytes) {
-    Call call{CallKind::all_to_all};
-    call.send = send;
-    call.receive = receive;
-    call.counts = bytes;
-    return call;
+    return {.kind = CallKind::all_to_all, .send = send, .receive = receive, .counts = bytes};
   }
   /// Piece q of `send` goes to rank q, piece r of `receive` comes from rank r, pieces one after the other. The two
   /// sides of a pair agree on the bytes. UNSUPPORTED where an engine only gathers.
   static Call exchange(const void* send, std::span<const std::int64_t> send_bytes, void* receive,
                        std::span<const std::int64_t> receive_bytes) {
-    Call call{CallKind::exchange};
-    call.send = send;
-    call.receive = receive;
-    call.counts = send_bytes;
-    call.receive_bytes = receive_bytes;
-    return call;
+    return {.kind = CallKind::exchange,
+            .send = send,
+            .receive = receive,
+            .counts = send_bytes,
+            .receive_bytes = receive_bytes};
   }
   static Call broadcast(void* data, std::int64_t bytes, std::int32_t root) {
-    Call call{CallKind::broadcast};
-    call.send = call.receive = data;
-    call.bytes = bytes;
-    call.root = root;
-    return call;
+    return {.kind = CallKind::broadcast, .send = data, .receive = data, .bytes = bytes, .root = root};
   }
   static Call send_to(const void* data, std::int64_t bytes, std::int32_t to) {
-    Call call{CallKind::send};
-    call.send = data;
-    call.bytes = bytes;
-    call.root = to;
-    return call;
+    return {.kind = CallKind::send, .send = data, .bytes = bytes, .root = to};
   }
   static Call recv_from(void* data, std::int64_t bytes, std::int32_t from) {
-    Call call{CallKind::recv};
-    call.receive = data;
-    call.bytes = bytes;
-    call.root = from;
-    return call;
+    return {.kind = CallKind::recv, .receive = data, .bytes = bytes, .root = from};
   }
 };
 

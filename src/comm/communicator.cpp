@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-//
 #include "comm/communicator.h"
 
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include <cstring>
 #include <numeric>
 #include <optional>
+#include <utility>
 
 #include "comm/engines/device_engine.h"
 #include "comm/engines/split_engine.h"
@@ -61,31 +61,24 @@ void check_handshake(const Engine& engine, const CommSettings& settings, std::in
   }
 }
 
-/// Which of the statistics counts calls of a kind.
+/// Which of the statistics counts calls of a kind; nullptr = none.
 std::int64_t gradstep_comm_statistics::* counter_of(CallKind kind) {
-  switch (kind) {
-    case CallKind::all_reduce:
-      return &gradstep_comm_statistics::all_reduces;
-    case CallKind::reduce_scatter:
-    case CallKind::reduce_scatter_v:
-      return &gradstep_comm_statistics::reduce_scatters;
-    case CallKind::all_gather:
-    case CallKind::all_gather_v:
-      return &gradstep_comm_statistics::all_gathers;
-    case CallKind::all_to_all:
-    case CallKind::exchange:
-      return &gradstep_comm_statistics::exchanges;
-    case CallKind::broadcast:
-      return &gradstep_comm_statistics::broadcasts;
-    case CallKind::send:
-      return &gradstep_comm_statistics::sends;
-    case CallKind::recv:
-      return &gradstep_comm_statistics::receives;
-    case CallKind::barrier:
-      return &gradstep_comm_statistics::barriers;
-    default:
-      return nullptr;
-  }
+  using Statistics = gradstep_comm_statistics;
+  constexpr std::pair<CallKind, std::int64_t Statistics::*> kCounters[] = {
+      {CallKind::all_reduce, &Statistics::all_reduces},
+      {CallKind::reduce_scatter, &Statistics::reduce_scatters},
+      {CallKind::reduce_scatter_v, &Statistics::reduce_scatters},
+      {CallKind::all_gather, &Statistics::all_gathers},
+      {CallKind::all_gather_v, &Statistics::all_gathers},
+      {CallKind::all_to_all, &Statistics::exchanges},
+      {CallKind::exchange, &Statistics::exchanges},
+      {CallKind::broadcast, &Statistics::broadcasts},
+      {CallKind::send, &Statistics::sends},
+      {CallKind::recv, &Statistics::receives},
+      {CallKind::barrier, &Statistics::barriers},
+  };
+  const auto* const found = std::ranges::find(kCounters, kind, &std::pair<CallKind, std::int64_t Statistics::*>::first);
+  return found != std::end(kCounters) ? found->second : nullptr;
 }
 
 }  // namespace

@@ -37,8 +37,6 @@ class Communicator : public NamedCalls<Communicator> {
   Communicator(std::shared_ptr<Context> context, std::shared_ptr<Engine> engine, const CommSettings& settings,
                std::vector<std::uint64_t> hosts);
   ~Communicator();
-  Communicator(const Communicator&) = delete;
-  Communicator& operator=(const Communicator&) = delete;
   /// Connects ranks of one host, which are ranks `members` here; NULL = as the engine does.
   using ConnectInside = std::function<std::shared_ptr<Engine>(std::span<const std::int32_t> members)>;
   /// Collective: the ranks tell each other their hosts, and compare what must be equal (else MISMATCH).

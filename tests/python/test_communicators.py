@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Engines self, local, shm, host and gloo: the same results, errors that end waits, and no call past its deadline."""
 
+import ctypes
 import os
 import signal
+import socket
 import threading
 import time
 
@@ -84,6 +86,38 @@ def test_sums_are_in_the_order_of_ranks():
         return float(x[0])
 
     assert run_ranks(3, summed) == [float((values[0] + values[1]) + values[2])] * 3
+
+
+CLONE_NEWUTS = 0x04000000  # of linux/sched.h
+
+
+def rename_machine(name):
+    """The calling thread is on a machine of this name from here on. Returns False without the privilege."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWUTS) != 0:
+        return False
+    socket.sethostname(name)
+    return True
+
+
+def sum_on_host(rank, world_size, store, values):
+    if not rename_machine("ab"[rank % 2]):
+        return None
+    with connect("gloo", rank, world_size, store, reduction_order="hosts") as comm:
+        x = values[rank : rank + 1].copy()
+        comm.all_reduce(x)
+        return float(x[0]), comm.local_rank
+
+
+@pytest.mark.skipif(not gradstep.backend_available("gloo"), reason="needs gloo")
+def test_sums_are_in_the_order_of_hosts_of_different_names(tmp_path):
+    values = np.array([1e8, 1.0, -1e8, 2.0], np.float32)
+    results = run_processes(4, sum_on_host, str(tmp_path), values)
+    if None in results:
+        pytest.skip("needs the privilege to rename a machine (CAP_SYS_ADMIN)")
+    expected = float((values[0] + values[2]) + (values[1] + values[3]))
+    assert expected != float(((values[0] + values[1]) + values[2]) + values[3])
+    assert results == [(expected, place) for place in (0, 0, 1, 1)]
 
 
 def test_send_and_recv_meet_in_order():

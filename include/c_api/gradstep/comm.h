@@ -62,7 +62,7 @@ enum gradstep_reduction_order {
   GRADSTEP_REDUCTION_RANK = 0,   /* the same bits on every engine */
   GRADSTEP_REDUCTION_ENGINE = 1, /* the engine's own all-reduce; ranks agree with each other, nothing more */
   /* ((host 0) + (host 1) + ...), each host's sum in the order of its ranks: bytes cross the network once for each host.
-   * The same bits on every engine, for the same ranks on each host. Not on an engine of device memory: UNSUPPORTED. */
+   * Every engine gives equal bits, as long as the ranks on each host stay. Engines of device memory: UNSUPPORTED. */
   GRADSTEP_REDUCTION_HOSTS = 2
 };
 

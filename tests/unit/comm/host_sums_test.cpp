@@ -119,7 +119,7 @@ TEST_P(HostSumsOnEngines, ReduceScattersGiveTheSlicesOfAllReducesAndTouchNothing
   }
 }
 
-TEST_P(HostSumsOnEngines, DupsAndSplitsKeepTheOrder) {
+TEST_P(HostSumsOnEngines, DupsKeepTheOrder) {
   const Hosts hosts = {1, 1, 2, 2};
   run_on(hosts, [&](Communicator& comm) {
     constexpr std::int64_t kSize = 300;
@@ -128,6 +128,23 @@ TEST_P(HostSumsOnEngines, DupsAndSplitsKeepTheOrder) {
     copy->all_reduce(compact_array(values.data(), kSize, DType::f32), GRADSTEP_REDUCE_SUM, 1, comm.deadline());
     EXPECT_EQ(values, expected_sum(hosts, kSize, 1));
     EXPECT_GT(copy->stats().bytes_sent, 0);
+  });
+}
+
+TEST_P(HostSumsOnEngines, SplitsKeepTheOrder) {
+  CommSettings settings;
+  settings.reduction_order = GRADSTEP_REDUCTION_HOSTS;
+  const Hosts hosts = {1, 1, 2, 2, 2};
+  run(make_world(GetParam(), 5, settings), [&](Communicator& comm) {
+    comm.group_by_hosts(hosts, comm.deadline());
+    // Ranks 3, 2, 1 and 0 of the world, in this order.
+    const auto part = comm.split(comm.rank() == 4 ? -1 : 0, -comm.rank(), comm.deadline());
+    if (part == nullptr) return;
+    const float addends[] = {1, -1e8F, 1e8F, 3};
+    float value = addends[comm.rank()];
+    part->all_reduce(compact_array(&value, 1, DType::f32), GRADSTEP_REDUCE_SUM, 1, comm.deadline());
+    EXPECT_EQ(value, (addends[3] + addends[2]) + (addends[1] + addends[0]));
+    EXPECT_NE(value, ((addends[3] + addends[2]) + addends[1]) + addends[0]);
   });
 }
 
@@ -154,7 +171,7 @@ TEST_P(HostSumsOnEngines, ReducersWork) {
 }
 
 // Ranks of both groups wait for the one that does not come, and all of them hear of it.
-TEST_P(HostSumsOnEngines, ARankThatAbortsEndsTheCallsOfAllDeadline) {
+TEST_P(HostSumsOnEngines, ARankThatAbortsEndsTheCallsOfAllBeforeTheirDeadline) {
   const World world = make_world(GetParam(), 4);
   run(world, [](Communicator& comm) { comm.group_by_hosts({1, 1, 2, 2}, comm.deadline()); });
   const auto outcomes = run_outcomes(world, [](Communicator& comm) {
