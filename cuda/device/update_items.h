@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What kernels of an update read. Like all headers that they include, this one is part of the source of programs
-// (programs/sources.h), too.
+// What kernels of an update read. This header, and all that it includes, is also source of programs
+// (programs/sources.h).
 #pragma once
 
 #include "backend/state_format.h"

@@ -28,7 +28,7 @@ NvrtcFunctions find_nvrtc_functions() {
   library.find(functions.ptx, "nvrtcGetPTX");
   library.find(functions.destroy, "nvrtcDestroyProgram");
   library.find(functions.error_string, "nvrtcGetErrorString");
-  // It opens a second library by name alone, which a package's folder hides from the loader.
+  // NVRTC opens its builtins by name alone. In the folder of a Python package no loader finds them.
   int version[2] = {};
   const std::string folder = library.folder();
   if (!folder.empty() && functions.version(&version[0], &version[1]) == 0) {

@@ -13,8 +13,7 @@ void push_primary_context(int device);
 /// What was current before is current again.
 void pop_primary_context() noexcept;
 
-/// For calls of the driver, which has no device that is current by itself: the runtime's calls make its context current
-/// on a thread, and a thread may not have made one.
+/// For calls of the driver, which need a current context: a thread that has called nothing of the runtime has none.
 class OnPrimaryContext {
  public:
   explicit OnPrimaryContext(int device) { push_primary_context(device); }

@@ -19,7 +19,7 @@ struct Dion {
   enum : std::uint8_t { learning_rate, momentum, weight_decay };
   static constexpr Field kFields[] = {
       {"learning_rate", at_least(0), kRequired, "step size"},
-      {"momentum", kFraction, 0.95, "share of what a step goes along that stays in the momentum"},
+      {"momentum", kFraction, 0.95, "share of P R^T that stays in m"},
       {"weight_decay", at_least(0), 0, "learning_rate * weight_decay * p is subtracted from p"},
   };
 
@@ -27,15 +27,15 @@ struct Dion {
   static constexpr Field kSettings[] = {
       {"rank", whole(0, 999999999), 0, "columns of Q, at most the shorter side of the matrix; 0: by rank_fraction"},
       {"rank_fraction", at_least(0), 1, "columns of Q in shares of the shorter side, rounded up"},
-      {"epsilon", at_least(0), 1e-8, "joins the lengths that columns of Q are divided by"},
+      {"epsilon", at_least(0), 1e-8, "added to the lengths that columns of R are divided by"},
   };
 
   enum : std::uint8_t { form };
   static constexpr Choice kChoices[] = {
       {"form", kProjectionForms,
-       "reference: wide matrices count as their transposes, and columns of Q that nothing comes of stay "
-       "(dion_reference); simple: never transposed, such columns are zero and begin again with the identity "
-       "(dion_simple)"},
+       "reference: wide matrices are transposed; where a column of R is zero, that of Q stays (dion_reference); "
+       "simple: never transposed; where a column of R is zero, that of Q becomes zero; a zero column of P becomes one of "
+       "the identity (dion_simple)"},
   };
 
   static constexpr std::span<const State> kStates = {};
@@ -48,7 +48,7 @@ struct Dion {
           "Ahn et al. 2025, Dion: Distributed Orthonormalized Updates (arXiv 2504.05295), algorithm 1; the numbers of "
           "dion_reference and of dion_simple of microsoft/dion",
       .formula =
-          "m = m + g, of the first axis against all others\n"
+          "m = m + g, rows by the first axis, columns by all others\n"
           "P = the orthonormal basis of m Q, R = m^T P\n"
           "m = m - (1 - momentum) * P R^T\n"
           "Q = R / (lengths of its columns + epsilon)\n"
@@ -59,8 +59,8 @@ struct Dion {
       .states = kStates,
       .requirements = {},
       .whole_states =
-          "momentum, a number for each element, and Q, a number for each place of a side and each column of Q, which "
-          "begins with random numbers that follow from the parameter's name",
+          "momentum, in the parameter's shape; Q, a row of `columns` numbers for each of its columns (of `rows` numbers "
+          "where the matrix is transposed), which begins with random numbers by the parameter's name",
       .whole_names = kWholeNames};
 
   static constexpr bool kOneKernel = true;

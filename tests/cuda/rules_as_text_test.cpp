@@ -138,12 +138,12 @@ TEST(CudaRulesAsText, HaveTheBitsOfTheCpu) {
   expect_bits_of_the_cpu({kEverything, kF64, {{"weight_decay", 0.1, nullptr}}});
 }
 
-TEST(CudaRulesAsText, HaveThemWithSumsToo) {
+TEST(CudaRulesAsText, SumsHaveTheBitsOfTheCpu) {
   expect_bits_of_the_cpu({kLamb});
   expect_bits_of_the_cpu({kSums, kF64});
 }
 
-TEST(CudaRulesAsText, HaveThemWithNarrowParametersAndStates) {
+TEST(CudaRulesAsText, NarrowParametersAndStatesHaveTheBitsOfTheCpu) {
   expect_bits_of_the_cpu({kLamb,
                           kBf16,
                           {{"master_weights", 1, nullptr},

@@ -56,12 +56,13 @@ typedef struct gradstep_reducer gradstep_reducer;
  * time. Q of the last window starts the next one. What `rank` columns would not make smaller travels densely. Source:
  * Vogels, Karimireddy, Jaggi 2019.
  *
- * INT8: u = gradient + residual travels in block codes: a code of 8 bits for each element, and an f32 factor for 256 of
- * them, in a quarter of the bytes of DENSE. Each rank sums its piece of all ranks' decoded u in f32, encodes the sum
- * and gives it to all; all decode the same codes. The residual keeps what both encodings leave out, that of a sum with
- * its owner; it is in units of the sum, this rank's own, starts at zero, and changes only when a whole window has
- * succeeded and its outcome is finite. A gradient or a sum that is not finite makes NaNs of its whole bucket, on all
- * ranks. No f64 parameters. Source: Dettmers 2015 (8-bit gradients), Seide et al. 2014 (error feedback).
+ * INT8: u = gradient + residual travels in block codes: 8 bits for each element, and an f32 factor for each 256 of
+ * them, a little more than a quarter of the bytes of DENSE. Each rank owns a piece of each bucket: it decodes all
+ * ranks' u, sums them in f32, encodes the sum and sends it to all, which decode the same codes. The residual is what
+ * the codes of this rank's u leave out and, in its own piece, what those of the sum leave out. It is in units of the
+ * sum, starts at zero, and changes only when a whole window has succeeded and its outcome is finite. A gradient or a
+ * sum that is not finite makes NaNs of its whole bucket, on all ranks. f32, f16 and bf16 parameters. Source: Dettmers
+ * 2015 (8-bit gradients), Seide et al. 2014 (error feedback).
  *
  * AUTO: DENSE, HALF or SPARSE_TOPK for each bucket, whichever a cost model says is the fastest here; SPARSE_TOPK, which
  * changes results by more than rounding, only where it saves the time of a round beside. Latency, bandwidth and the

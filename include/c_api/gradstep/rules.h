@@ -2530,26 +2530,26 @@ enum gradstep_dion_form {
  * dion. Source: Ahn et al. 2025, Dion: Distributed Orthonormalized Updates (arXiv 2504.05295), algorithm 1; the numbers
  * of dion_reference and of dion_simple of microsoft/dion.
  *
- *   m = m + g, of the first axis against all others
+ *   m = m + g, rows by the first axis, columns by all others
  *   P = the orthonormal basis of m Q, R = m^T P
  *   m = m - (1 - momentum) * P R^T
  *   Q = R / (lengths of its columns + epsilon)
  *   p = p - learning_rate * sqrt(rows / columns) * P Q^T; every parameter needs 2 axes or more
  *
- * State of a tensor as a whole: momentum, a number for each element, and Q, a number for each place of a side and each
- * column of Q, which begins with random numbers that follow from the parameter's name.
+ * State of a tensor as a whole: momentum, in the parameter's shape; Q, a row of `columns` numbers for each of its
+ * columns (of `rows` numbers where the matrix is transposed), which begins with random numbers by the parameter's name.
  */
 typedef struct gradstep_dion_options {
   double learning_rate; /* >= 0, must be set: step size */
-  double momentum;      /* in [0, 1), default 0.95: share of what a step goes along that stays in the momentum */
+  double momentum;      /* in [0, 1), default 0.95: share of P R^T that stays in m */
   double weight_decay;  /* >= 0, default 0: learning_rate * weight_decay * p is subtracted from p */
   double rank; /* in [0, 1000000000), whole, default 0: columns of Q, at most the shorter side of the matrix; 0: by
                   rank_fraction */
   double rank_fraction; /* >= 0, default 1: columns of Q in shares of the shorter side, rounded up */
-  double epsilon;       /* >= 0, default 1e-8: joins the lengths that columns of Q are divided by */
-  int32_t form; /* enum gradstep_dion_form: reference: wide matrices count as their transposes, and columns of Q that
-                   nothing comes of stay (dion_reference); simple: never transposed, such columns are zero and begin
-                   again with the identity (dion_simple) */
+  double epsilon;       /* >= 0, default 1e-8: added to the lengths that columns of R are divided by */
+  int32_t form; /* enum gradstep_dion_form: reference: wide matrices are transposed; where a column of R is zero, that
+                   of Q stays (dion_reference); simple: never transposed; where a column of R is zero, that of Q becomes
+                   zero; a zero column of P becomes one of the identity (dion_simple) */
   int32_t maximize;            /* bool */
   int32_t master_weights;      /* bool */
   int32_t state_dtype;         /* enum gradstep_state_dtype */

@@ -92,10 +92,9 @@ enum gradstep_ridge {
  * blocks of block_size. Each axis j of each block has a statistic S = w1 S + w2 G, G being g contracted with itself
  * over all other axes, w1 = beta2, w2 = 1 - beta2 (1 if beta2 = 1), and a preconditioner (S + ridge I)^(-1/p) with
  * ridge = matrix_epsilon * max(largest eigenvalue of S, 1e-6) or, ABSOLUTE, matrix_epsilon, and p = 2 * merged
- * dimensions or exponent_override. EIGH
- * takes eigenvalues of S + ridge I below ridge / 2, which rounding has made, for ridge / 2. P(g) is g multiplied by the
- * preconditioners along all axes. With u from graft_type, divided by max(1, |u| / sqrt(elements) /
- * clip_by_scaled_gradient_norm) in the RMSPROP forms where that is > 0:
+ * dimensions or exponent_override. EIGH takes eigenvalues of S + ridge I below ridge / 2, which rounding has made, for
+ * ridge / 2. P(g) is g multiplied by the preconditioners along all axes. With u from graft_type, divided by max(1, |u|
+ * / sqrt(elements) / clip_by_scaled_gradient_norm) in the RMSPROP forms where that is > 0:
  *
  *   s = P(g) |u| / (|P(g)| + 1e-16); s += weight_decay p; u += weight_decay p
  *   m = beta1 m + w s; n = beta1 n + w u        w = 1 - beta1 if moving_average_for_momentum, else 1
@@ -115,11 +114,11 @@ enum gradstep_ridge {
  * preconditioned, and a dimension above skip_preconditioning_dim_size_gt takes only its own axis out. A tensor of one
  * axis has both sides in it.
  *
- * statistics KL: KL-Shampoo (Lin et al. 2025, arXiv 2509.03378) as in Meta's Shampoo: G is h contracted with itself, h
- * being g multiplied by the preconditioners along all axes of its block but j, as they are when the statistics are
- * made: those of the last roots, identities before the first. KL_MEAN divides G by the number of elements of the
- * block's other axes; with exponent_override = 2 the G of a matrix is the paper's, g S^-1 g^T / columns. Under KL a
- * block with one preconditioned axis has the statistics of GRADIENTS. UNSUPPORTED with eigenvalue_corrected.
+ * statistics KL: KL-Shampoo (Lin et al. 2025, arXiv 2509.03378), as in Meta's Shampoo. G is h contracted with itself; h
+ * is g multiplied by the preconditioners along all axes of its block but j. These preconditioners are the last roots,
+ * identities before the first. KL_MEAN divides G by the number of elements of the block's other axes; with
+ * exponent_override = 2 the G of a matrix is the paper's, g S^-1 g^T / columns. A block with one preconditioned axis
+ * has the statistics of GRADIENTS. UNSUPPORTED with eigenvalue_corrected.
  *
  * eigenvalue_corrected: SOAP (Vyas et al. 2024). Parameters of two dimensions and more run Adam (beta1, beta2,
  * diagonal_epsilon, bias correction, weight decay after the step) in the eigenbasis of their statistics, which one step

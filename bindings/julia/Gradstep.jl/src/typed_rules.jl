@@ -694,25 +694,26 @@ options(::typeof(Adafactor)) = options_by_name("adafactor")
 
 Ahn et al. 2025, Dion: Distributed Orthonormalized Updates (arXiv 2504.05295), algorithm 1; the numbers of dion_reference and of dion_simple of microsoft/dion.
 
-    m = m + g, of the first axis against all others
+    m = m + g, rows by the first axis, columns by all others
     P = the orthonormal basis of m Q, R = m^T P
     m = m - (1 - momentum) * P R^T
     Q = R / (lengths of its columns + epsilon)
     p = p - learning_rate * sqrt(rows / columns) * P Q^T; every parameter needs 2 axes or more
 
 - `learning_rate`: step size; >= 0, must be given
-- `momentum`: share of what a step goes along that stays in the momentum; in [0, 1), default 0.95
+- `momentum`: share of P R^T that stays in m; in [0, 1), default 0.95
 - `weight_decay`: `learning_rate` * `weight_decay` * p is subtracted from p; >= 0, default 0
 - `rank`: columns of Q, at most the shorter side of the matrix; 0: by `rank_fraction`; in [0, 1000000000), whole, default 0
 - `rank_fraction`: columns of Q in shares of the shorter side, rounded up; >= 0, default 1
-- `epsilon`: joins the lengths that columns of Q are divided by; >= 0, default 1e-8
-- `form`: reference: wide matrices count as their transposes, and columns of Q that nothing comes of stay (`dion_reference`); simple: never transposed, such columns are zero and begin again with the identity (`dion_simple`)
+- `epsilon`: added to the lengths that columns of R are divided by; >= 0, default 1e-8
+- `form`: reference: wide matrices are transposed; where a column of R is zero, that of Q stays (`dion_reference`); simple: never transposed; where a column of R is zero, that of Q becomes zero; a zero column of P becomes one of the identity (`dion_simple`)
 
-State of a tensor as a whole: momentum, a number for each element, and Q, a number for each place of a side and each
-column of Q, which begins with random numbers that follow from the parameter's name. All rules take `maximize`,
-`master_weights`, `state_dtype`, `stochastic_rounding`, `seed`, `step_counting`, `average_decay`, `decay_mode`,
-`peak_learning_rate`, `trust_ratio`, `cautious_update`, `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`,
-`adaptive_clip_units`, `center_gradients`, `average_warmup`, `average_equal`, `average_start`, `average_every`, too.
+State of a tensor as a whole: momentum, in the parameter's shape; Q, a row of `columns` numbers for each of its columns
+(of `rows` numbers where the matrix is transposed), which begins with random numbers by the parameter's name. All rules
+take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`, `seed`, `step_counting`, `average_decay`,
+`decay_mode`, `peak_learning_rate`, `trust_ratio`, `cautious_update`, `cautious_decay`, `adaptive_clip`,
+`adaptive_clip_epsilon`, `adaptive_clip_units`, `center_gradients`, `average_warmup`, `average_equal`, `average_start`,
+`average_every`, too.
 """
 Dion(learning_rate; options...) = NamedRule("dion"; learning_rate = learning_rate, options...)
 options(::typeof(Dion)) = options_by_name("dion")

@@ -67,8 +67,8 @@ c_enum! {
         /// The engine's own all-reduce; ranks agree with each other, nothing more.
         Engine = GRADSTEP_REDUCTION_ENGINE,
         /// ((host 0) + (host 1) + ...), each host's sum in the order of its ranks: bytes cross the network once for
-        /// each host. The same bits on every engine, for the same ranks on each host. Not on an engine of device
-        /// memory: UNSUPPORTED.
+        /// each host. Every engine gives equal bits, as long as the ranks on each host stay. Engines of device memory:
+        /// UNSUPPORTED.
         Hosts = GRADSTEP_REDUCTION_HOSTS,
     }
 }

@@ -1294,19 +1294,20 @@ rule! {
     /// numbers of dion_reference and of dion_simple of microsoft/dion.
     ///
     /// ```text
-    /// m = m + g, of the first axis against all others
+    /// m = m + g, rows by the first axis, columns by all others
     /// P = the orthonormal basis of m Q, R = m^T P
     /// m = m - (1 - momentum) * P R^T
     /// Q = R / (lengths of its columns + epsilon)
     /// p = p - learning_rate * sqrt(rows / columns) * P Q^T; every parameter needs 2 axes or more
     /// ```
     ///
-    /// State of a tensor as a whole: momentum, a number for each element, and Q, a number for each place of a side and
-    /// each column of Q, which begins with random numbers that follow from the parameter's name.
+    /// State of a tensor as a whole: momentum, in the parameter's shape; Q, a row of `columns` numbers for each of its
+    /// columns (of `rows` numbers where the matrix is transposed), which begins with random numbers by the parameter's
+    /// name.
     Dion by "dion" of (learning_rate) {
         /// Step size; >= 0, must be given.
         learning_rate: f64,
-        /// Share of what a step goes along that stays in the momentum; in [0, 1), default 0.95.
+        /// Share of P R^T that stays in m; in [0, 1), default 0.95.
         momentum: f64,
         /// learning_rate * weight_decay * p is subtracted from p; >= 0, default 0.
         weight_decay: f64,
@@ -1315,11 +1316,11 @@ rule! {
         rank: f64,
         /// Columns of Q in shares of the shorter side, rounded up; >= 0, default 1.
         rank_fraction: f64,
-        /// Joins the lengths that columns of Q are divided by; >= 0, default 1e-8.
+        /// Added to the lengths that columns of R are divided by; >= 0, default 1e-8.
         epsilon: f64,
-        /// Reference: wide matrices count as their transposes, and columns of Q that nothing comes of stay
-        /// (dion_reference); simple: never transposed, such columns are zero and begin again with the identity
-        /// (dion_simple).
+        /// Reference: wide matrices are transposed; where a column of R is zero, that of Q stays (dion_reference);
+        /// simple: never transposed; where a column of R is zero, that of Q becomes zero; a zero column of P becomes
+        /// one of the identity (dion_simple).
         form: DionForm,
     }
 }

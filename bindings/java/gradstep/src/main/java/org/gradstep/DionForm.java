@@ -5,8 +5,9 @@
 package org.gradstep;
 
 /**
- * Reference: wide matrices count as their transposes, and columns of Q that nothing comes of stay (dion_reference);
- * simple: never transposed, such columns are zero and begin again with the identity (dion_simple).
+ * Reference: wide matrices are transposed; where a column of R is zero, that of Q stays (dion_reference); simple:
+ * never transposed; where a column of R is zero, that of Q becomes zero; a zero column of P becomes one of the
+ * identity (dion_simple).
  */
 public enum DionForm {
   /** {@code reference}. */

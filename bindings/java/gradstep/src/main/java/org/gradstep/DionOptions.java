@@ -9,15 +9,16 @@ package org.gradstep;
  * numbers of dion_reference and of dion_simple of microsoft/dion.
  *
  * <pre>
- * m = m + g, of the first axis against all others
+ * m = m + g, rows by the first axis, columns by all others
  * P = the orthonormal basis of m Q, R = m^T P
  * m = m - (1 - momentum) * P R^T
  * Q = R / (lengths of its columns + epsilon)
  * p = p - learning_rate * sqrt(rows / columns) * P Q^T; every parameter needs 2 axes or more
  * </pre>
  *
- * <p>State of a tensor as a whole: momentum, a number for each element, and Q, a number for each place of a side and
- * each column of Q, which begins with random numbers that follow from the parameter's name.
+ * <p>State of a tensor as a whole: momentum, in the parameter's shape; Q, a row of `columns` numbers for each of its
+ * columns (of `rows` numbers where the matrix is transposed), which begins with random numbers by the parameter's
+ * name.
  */
 public final class DionOptions extends RuleOptions {
   private DionOptions(Builder builder) {
@@ -63,7 +64,7 @@ public final class DionOptions extends RuleOptions {
     }
 
     /**
-     * Share of what a step goes along that stays in the momentum; in [0, 1), default 0.95.
+     * Share of P R^T that stays in m; in [0, 1), default 0.95.
      *
      * @param momentum the new one
      * @return this
@@ -104,7 +105,7 @@ public final class DionOptions extends RuleOptions {
     }
 
     /**
-     * Joins the lengths that columns of Q are divided by; &gt;= 0, default 1e-8.
+     * Added to the lengths that columns of R are divided by; &gt;= 0, default 1e-8.
      *
      * @param epsilon the new one
      * @return this
@@ -114,9 +115,9 @@ public final class DionOptions extends RuleOptions {
     }
 
     /**
-     * Reference: wide matrices count as their transposes, and columns of Q that nothing comes of stay
-     * (dion_reference); simple: never transposed, such columns are zero and begin again with the identity
-     * (dion_simple).
+     * Reference: wide matrices are transposed; where a column of R is zero, that of Q stays (dion_reference);
+     * simple: never transposed; where a column of R is zero, that of Q becomes zero; a zero column of P becomes one
+     * of the identity (dion_simple).
      *
      * @param form the new one
      * @return this
