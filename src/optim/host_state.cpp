@@ -85,7 +85,7 @@ void HostState::get(std::size_t index, const char* name, const Array& host) cons
     const StoredState state{index, name, own, tensor.slice().begin, total, /*is_blocked=*/false, owner};
     spread.emplace(model_, std::vector{state});
   });
-  if (!travels) return copy_to_host(*model_.context(), site_, own, host);
+  if (!spread) return copy_to_host(*model_.context(), site_, own, host);
   spread->gather(0, whole.data());
   Site(model_.context()->cpu()).copy(host, compact_array(whole.data(), total, own.dtype));
 }

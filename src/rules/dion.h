@@ -34,8 +34,8 @@ struct Dion {
   static constexpr Choice kChoices[] = {
       {"form", kProjectionForms,
        "reference: wide matrices are transposed; where a column of R is zero, that of Q stays (dion_reference); "
-       "simple: never transposed; where a column of R is zero, that of Q becomes zero; a zero column of P becomes one of "
-       "the identity (dion_simple)"},
+       "simple: never transposed; where a column of R is zero, that of Q becomes zero; a zero column of P becomes one "
+       "of the identity (dion_simple)"},
   };
 
   static constexpr std::span<const State> kStates = {};
@@ -59,8 +59,8 @@ struct Dion {
       .states = kStates,
       .requirements = {},
       .whole_states =
-          "momentum, in the parameter's shape; Q, a row of `columns` numbers for each of its columns (of `rows` numbers "
-          "where the matrix is transposed), which begins with random numbers by the parameter's name",
+          "momentum, in the parameter's shape; Q, a row of `columns` numbers for each of its columns (of `rows` "
+          "numbers where the matrix is transposed), which begins with random numbers by the parameter's name",
       .whole_names = kWholeNames};
 
   static constexpr bool kOneKernel = true;
