@@ -3,9 +3,11 @@
 //
 // Calls that move bytes, on every engine: what arrives is what was sent, exactly.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <numeric>
 #include <set>
+#include <thread>
 #include <tuple>
 
 #include "comm/collectives.h"
@@ -62,6 +64,26 @@ TEST_P(EveryEngine, AllGatherWorksInPlace) {
     for (std::int32_t r = 0; r < comm.world_size(); ++r) {
       const auto expected = pattern(r, kBytes);
       ASSERT_TRUE(std::equal(expected.begin(), expected.end(), all.begin() + r * kBytes)) << r;
+    }
+  });
+}
+
+/// What the others send before a rank asks for it must wait for that rank, whole and in order.
+TEST_P(EveryEngine, ASlowRankFindsWhatOthersHaveSentEarly) {
+  constexpr std::int64_t kMeetings[] = {1, 40000, 7, 1 << 20, 5, 5, (1 << 20) + 1, 3};
+  run(world(), [&](Communicator& comm) {
+    std::int32_t meeting = 0;
+    for (const std::int64_t bytes : kMeetings) {
+      const bool is_slow = meeting % comm.world_size() == comm.rank();
+      if (is_slow) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      const auto own = pattern(comm.rank(), bytes, meeting);
+      std::vector<std::uint8_t> all(static_cast<std::size_t>(bytes * comm.world_size()));
+      comm.all_gather(own.data(), all.data(), bytes, comm.deadline());
+      for (std::int32_t r = 0; r < comm.world_size(); ++r) {
+        const auto expected = pattern(r, bytes, meeting);
+        ASSERT_TRUE(std::equal(expected.begin(), expected.end(), all.begin() + r * bytes)) << bytes << " of " << r;
+      }
+      ++meeting;
     }
   });
 }

@@ -18,13 +18,15 @@ void Calls::set_alarm(std::function<void()> alarm) {
   alarm_ = std::move(alarm);
 }
 
-Calls::Posted Calls::post(Side side, std::int32_t peer, std::int64_t bytes) {
+Calls::Posted Calls::post(Side side, std::int32_t peer, std::int64_t bytes, bool is_announced) {
   const auto place = static_cast<std::size_t>(side);
   std::unique_lock lock(mutex_);
   if (said_ != nullptr) own_ = {said_->call, said_->note};
   Messages& posted = peers_[static_cast<std::size_t>(peer)].posted[place];
+  Messages& heard = peers_[static_cast<std::size_t>(peer)].heard[place];
   const Posted result{posted.count, own_.call};
   posted = {posted.count + 1, bytes, own_};
+  if (!is_announced && heard.count < posted.count) heard = posted;
   const bool found = compare(peers_[static_cast<std::size_t>(peer)], side, peer);
   lock.unlock();
   if (found) sound_alarm();

@@ -3,7 +3,8 @@
 //
 // What ranks say of their calls beside their messages. Before the bytes of a message go, libgloo announces the send to
 // the receiver and the receive to the sender. Two words of an announcement mean nothing to libgloo: they carry the call
-// and the note (comm/call.h), so that a comparison costs no message.
+// and the note (comm/call.h), so that a comparison costs no message. A message that goes at once (see pairs.h) is its
+// own announcement, and its receiver's message to the sender is the other.
 #pragma once
 
 #include <array>
@@ -47,8 +48,8 @@ class Calls {
     std::uint64_t number;  ///< of messages before, on that side
     std::uint64_t call;
   };
-  /// This rank is about to send to `peer`, or to receive from it.
-  Posted post(Side side, std::int32_t peer, std::int64_t bytes);
+  /// This rank is about to send to `peer`, or to receive from it. `is_announced`: the peer announces its side.
+  Posted post(Side side, std::int32_t peer, std::int64_t bytes, bool is_announced);
   /// `peer` announces the other side of a message.
   void hear(Side side, std::int32_t peer, std::int64_t bytes, const Words& words);
   /// The connection to `peer` is closed: what it has announced is not compared any more.

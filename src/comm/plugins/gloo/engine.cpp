@@ -55,26 +55,17 @@ gradstep_status all_gather(void* user, const void* send, void* receive, std::int
 
 gradstep_status send(void* user, const void* data, std::int64_t bytes, std::int32_t to, void*,
                      std::int64_t timeout_ms) {
-  return talk(user, timeout_ms, [&](Mesh& mesh, const Deadline& deadline) {
-    mesh.post_send(to, data, bytes);
-    mesh.wait_send(to, deadline);
-  });
+  return talk(user, timeout_ms, [&](Mesh& mesh, const Deadline& deadline) { mesh.send(to, data, bytes, deadline); });
 }
 
 gradstep_status recv(void* user, void* data, std::int64_t bytes, std::int32_t from, void*, std::int64_t timeout_ms) {
-  return talk(user, timeout_ms, [&](Mesh& mesh, const Deadline& deadline) {
-    mesh.post_recv(from, data, bytes);
-    mesh.wait_recv(from, deadline);
-  });
+  return talk(user, timeout_ms, [&](Mesh& mesh, const Deadline& deadline) { mesh.recv(from, data, bytes, deadline); });
 }
 
 gradstep_status send_recv(void* user, const void* send, std::int64_t send_bytes, std::int32_t to, void* receive,
                           std::int64_t receive_bytes, std::int32_t from, void*, std::int64_t timeout_ms) {
   return talk(user, timeout_ms, [&](Mesh& mesh, const Deadline& deadline) {
-    mesh.post_recv(from, receive, receive_bytes);
-    mesh.post_send(to, send, send_bytes);
-    mesh.wait_recv(from, deadline);
-    mesh.wait_send(to, deadline);
+    mesh.send_recv(to, send, send_bytes, from, receive, receive_bytes, deadline);
   });
 }
 

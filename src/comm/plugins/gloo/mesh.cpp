@@ -8,7 +8,8 @@
 // nobody else.
 //
 // A message's slot is its number on that connection, its length, and the call that it belongs to. Ranks that disagree
-// thus never match, and no byte goes; each learns of the other's call by the announcements (see Calls).
+// thus never match, and no byte reaches a host's buffer; each learns of the other's call by the announcements (see
+// Calls).
 #include "comm/plugins/gloo/mesh.h"
 
 #include <gloo/transport/context.h>
@@ -28,7 +29,6 @@
 
 #include "comm/plugins/failure.h"
 #include "comm/plugins/gloo/haste.h"
-#include "comm/plugins/gloo/pairs.h"
 #include "comm/plugins/gloo/signals.h"
 #include "core/file_descriptor.h"
 
@@ -40,11 +40,13 @@ namespace {
 
 constexpr std::chrono::milliseconds kConnectPoll{20};
 
+/// Without the bit kAtOnce.
 constexpr std::uint64_t slot_of(const Calls::Posted& message, std::int64_t bytes) {
   constexpr int kLengthBits = 40;
   constexpr std::uint64_t kMixer = 0x9e3779b97f4a7c15;
-  return ((message.number + (message.call * kMixer >> kLengthBits)) << kLengthBits) ^
-         (static_cast<std::uint64_t>(bytes) & ((std::uint64_t{1} << kLengthBits) - 1));
+  return (((message.number + (message.call * kMixer >> kLengthBits)) << kLengthBits) ^
+          (static_cast<std::uint64_t>(bytes) & ((std::uint64_t{1} << kLengthBits) - 1))) &
+         ~kAtOnce;
 }
 
 std::size_t offset_of(const void* data) { return reinterpret_cast<std::size_t>(data); }
@@ -265,19 +267,32 @@ void Mesh::guard(int peer, const Deadline* deadline, Work&& work) {
   }
 }
 
-void Mesh::post_send(int to, const void* data, std::int64_t bytes) {
-  const auto place = static_cast<std::size_t>(to);
+CarefulPair& Mesh::pair_of(int peer) { return static_cast<CarefulPair&>(*getPair(peer)); }
+
+void Mesh::post_send(int to, const void* data, std::int64_t bytes, Way way) {
+  auto& window = *windows_[static_cast<std::size_t>(to)];
   guard(to, nullptr, [&] {
-    const Calls::Posted message = calls_->post(Calls::Side::send, to, bytes);
-    windows_[place]->send(to, slot_of(message, bytes), offset_of(data), static_cast<std::size_t>(bytes));
+    const Calls::Posted message = calls_->post(Calls::Side::send, to, bytes, way == Way::announced);
+    const std::uint64_t slot = slot_of(message, bytes);
+    if (way == Way::at_once) {
+      pair_of(to).send_at_once(window, slot | kAtOnce, offset_of(data), static_cast<std::size_t>(bytes));
+    } else {
+      window.send(to, slot, offset_of(data), static_cast<std::size_t>(bytes));
+    }
   });
 }
 
-void Mesh::post_recv(int from, void* data, std::int64_t bytes) {
-  const auto place = static_cast<std::size_t>(from);
+void Mesh::post_recv(int from, void* data, std::int64_t bytes, Way way) {
+  auto& window = *windows_[static_cast<std::size_t>(from)];
   guard(from, nullptr, [&] {
-    const Calls::Posted message = calls_->post(Calls::Side::receive, from, bytes);
-    windows_[place]->recv(from, slot_of(message, bytes), offset_of(data), static_cast<std::size_t>(bytes));
+    // The sender announces its side in both ways.
+    const Calls::Posted message = calls_->post(Calls::Side::receive, from, bytes, /*is_announced=*/true);
+    const std::uint64_t slot = slot_of(message, bytes);
+    if (way == Way::at_once) {
+      pair_of(from).receive_at_once(slot | kAtOnce, data);
+    } else {
+      window.recv(from, slot, offset_of(data), static_cast<std::size_t>(bytes));
+    }
   });
 }
 
@@ -302,30 +317,53 @@ void Mesh::wait_send(int to, const Deadline& deadline) {
   finish(to, deadline, [&] { return window.waitSend(nullptr, left(deadline)); });
 }
 
-void Mesh::wait_recv(int from, const Deadline& deadline) {
-  auto& window = *windows_[static_cast<std::size_t>(from)];
-  finish(from, deadline, [&] { return window.waitRecv(nullptr, left(deadline)); });
+void Mesh::wait_recv(int from, Way way, const Deadline& deadline) {
+  finish(from, deadline, [&] {
+    return way == Way::at_once ? pair_of(from).wait_at_once(left(deadline))
+                               : windows_[static_cast<std::size_t>(from)]->waitRecv(nullptr, left(deadline));
+  });
+}
+
+void Mesh::send(int to, const void* data, std::int64_t bytes, const Deadline& deadline) {
+  post_send(to, data, bytes, Way::announced);
+  wait_send(to, deadline);
+}
+
+void Mesh::recv(int from, void* data, std::int64_t bytes, const Deadline& deadline) {
+  post_recv(from, data, bytes, Way::announced);
+  wait_recv(from, Way::announced, deadline);
+}
+
+void Mesh::send_recv(int to, const void* send, std::int64_t send_bytes, int from, void* receive,
+                     std::int64_t receive_bytes, const Deadline& deadline) {
+  const Way way = to == from ? way_of(send_bytes, receive_bytes) : Way::announced;
+  post_recv(from, receive, receive_bytes, way);
+  post_send(to, send, send_bytes, way);
+  wait_recv(from, way, deadline);
+  wait_send(to, deadline);
 }
 
 void Mesh::all_gather(const void* send, char* receive, std::int64_t bytes, const Deadline& deadline) {
   char* own = receive + rank * bytes;
   if (own != send) std::memcpy(own, send, static_cast<std::size_t>(bytes));
-  for_each_peer([&](int peer) { post_recv(peer, receive + peer * bytes, bytes); });
-  for_each_peer([&](int peer) { post_send(peer, send, bytes); });
-  for_each_peer([&](int peer) { wait_recv(peer, deadline); });
+  const Way way = way_of(bytes, bytes);
+  for_each_peer([&](int peer) { post_recv(peer, receive + peer * bytes, bytes, way); });
+  for_each_peer([&](int peer) { post_send(peer, send, bytes, way); });
+  for_each_peer([&](int peer) { wait_recv(peer, way, deadline); });
   for_each_peer([&](int peer) { wait_send(peer, deadline); });
 }
 
 void Mesh::exchange(const void* const* send, const std::int64_t* send_bytes, void* const* receive,
                     const std::int64_t* receive_bytes, const Deadline& deadline) {
+  const auto way = [&](int peer) { return way_of(send_bytes[peer], receive_bytes[peer]); };
   for_each_peer([&](int peer) {
-    if (receive_bytes[peer] > 0) post_recv(peer, receive[peer], receive_bytes[peer]);
+    if (receive_bytes[peer] > 0) post_recv(peer, receive[peer], receive_bytes[peer], way(peer));
   });
   for_each_peer([&](int peer) {
-    if (send_bytes[peer] > 0) post_send(peer, send[peer], send_bytes[peer]);
+    if (send_bytes[peer] > 0) post_send(peer, send[peer], send_bytes[peer], way(peer));
   });
   for_each_peer([&](int peer) {
-    if (receive_bytes[peer] > 0) wait_recv(peer, deadline);
+    if (receive_bytes[peer] > 0) wait_recv(peer, way(peer), deadline);
   });
   for_each_peer([&](int peer) {
     if (send_bytes[peer] > 0) wait_send(peer, deadline);
@@ -356,11 +394,13 @@ void Mesh::tell_difference() noexcept {
 
 /// Makes waits return.
 void Mesh::wake() noexcept {
-  for (auto& window : windows_) {
-    if (window == nullptr) continue;
+  for_each_peer([&](int peer) {
+    auto& window = windows_[static_cast<std::size_t>(peer)];
+    if (window == nullptr) return;
     window->abortWaitRecv();
     window->abortWaitSend();
-  }
+    pair_of(peer).wake();
+  });
 }
 
 void Mesh::abort() noexcept {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "comm/plugins/gloo/calls.h"
+#include "comm/plugins/gloo/pairs.h"
 #include "core/deadline.h"
 
 namespace gradstep::gloo_plugin {
@@ -38,12 +39,10 @@ class Mesh : public ::gloo::Context {
   void connect(const std::vector<std::vector<char>>& addresses, const Deadline& deadline,
                const std::function<void()>& poll);
 
-  void post_send(int to, const void* data, std::int64_t bytes);
-  void post_recv(int from, void* data, std::int64_t bytes);
-  /// Each ends one post to that peer.
-  void wait_send(int to, const Deadline& deadline);
-  void wait_recv(int from, const Deadline& deadline);
-
+  void send(int to, const void* data, std::int64_t bytes, const Deadline& deadline);
+  void recv(int from, void* data, std::int64_t bytes, const Deadline& deadline);
+  void send_recv(int to, const void* send, std::int64_t send_bytes, int from, void* receive, std::int64_t receive_bytes,
+                 const Deadline& deadline);
   void all_gather(const void* send, char* receive, std::int64_t bytes, const Deadline& deadline);
   /// As gradstep_comm_vtable::exchange.
   void exchange(const void* const* send, const std::int64_t* send_bytes, void* const* receive,
@@ -56,6 +55,12 @@ class Mesh : public ::gloo::Context {
   bool aborted() const noexcept { return aborted_.load(); }
 
  private:
+  CarefulPair& pair_of(int peer);
+  void post_send(int to, const void* data, std::int64_t bytes, Way way);
+  void post_recv(int from, void* data, std::int64_t bytes, Way way);
+  /// Each ends one post to that peer.
+  void wait_send(int to, const Deadline& deadline);
+  void wait_recv(int from, Way way, const Deadline& deadline);
   void connect_pairs(const std::vector<std::vector<char>>& addresses, const std::atomic<bool>& stop);
   void open_windows();
   void close() noexcept;

@@ -4,18 +4,104 @@
 // libgloo's connections, whose failures do not end the process. It throws on its own thread, where nobody catches: when
 // a connection was reset before it was accepted, when the system refuses an option of a socket, when memory is short.
 // Their announcements of messages carry what ranks say of their calls.
+//
+// libgloo sends a message when the receiver has asked for it, which costs two delays of the network. Where two ranks
+// send each other small messages in one call, the messages go at once. A rank can then be one message ahead of a peer:
+// such a message is kept by the receiver's connection until it is asked for.
 #pragma once
 
 #include <gloo/transport/tcp/context.h>
 #include <gloo/transport/tcp/device.h>
+#include <gloo/transport/tcp/pair.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <limits>
 #include <memory>
+#include <mutex>
 
 #include "comm/plugins/gloo/calls.h"
 
 namespace gradstep::gloo_plugin {
+
+/// The longest message that goes at once; a connection keeps one that comes early.
+inline constexpr std::int64_t kMostBytesAtOnce = std::int64_t{1} << 20;
+
+/// How a message travels.
+enum class Way : std::uint8_t { announced, at_once };
+
+/// For messages of these lengths, which two ranks send each other in one call. Both ranks find the same.
+constexpr Way way_of(std::int64_t sent_bytes, std::int64_t received_bytes) {
+  const auto is_small = [](std::int64_t bytes) { return bytes > 0 && bytes <= kMostBytesAtOnce; };
+  return is_small(sent_bytes) && is_small(received_bytes) ? Way::at_once : Way::announced;
+}
+
+class CarefulPair final : public ::gloo::transport::tcp::Pair {
+ public:
+  CarefulPair(::gloo::transport::tcp::Context* context, ::gloo::transport::tcp::Device* device, int peer,
+              std::chrono::milliseconds timeout, std::shared_ptr<Calls> calls)
+      : Pair(context, device, peer, timeout), calls_(std::move(calls)) {}
+  ~CarefulPair() override;
+  CarefulPair(const CarefulPair&) = delete;
+  CarefulPair& operator=(const CarefulPair&) = delete;
+
+  /// Sends `bytes` at `offset` of the window, which ends the wait for a send there.
+  void send_at_once(::gloo::transport::UnboundBuffer& window, std::uint64_t slot, std::size_t offset,
+                    std::size_t bytes);
+  /// Where the peer's message of that slot, which comes at once, shall go. One at a time; wait_at_once() ends it.
+  void receive_at_once(std::uint64_t slot, void* data);
+  /// False where wake() ended the wait. Throws where the connection broke, or the time passed, before the message came.
+  bool wait_at_once(std::chrono::milliseconds timeout);
+  /// Ends this wait and all later ones. Any thread.
+  void wake() noexcept;
+
+  void handleEvents(int events) override;
+
+ protected:
+  void changeState(state next) noexcept override;
+  bool write(::gloo::transport::tcp::Op& op) override;
+  bool read() override;
+
+ private:
+  /// A message that comes at once.
+  struct Arrival {
+    std::uint64_t slot = 0;
+    char* place = nullptr;          ///< where its bytes go
+    std::unique_ptr<char[]> early;  ///< they, where nobody has asked for it yet
+    std::size_t bytes = 0;
+  };
+  /// What has been asked for.
+  struct Awaited {
+    std::uint64_t slot = 0;
+    char* place = nullptr;
+  };
+  /// How that ends. Its mutex is the last one to be locked: who wakes a connection may have locked another one.
+  struct Wait {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool has_come = true;
+    bool is_woken = false;
+    bool is_closed = false;
+  };
+
+  template <class Change>
+  void note(Change&& change) noexcept;
+  bool read_bytes(char* data, std::size_t begin, std::size_t end);
+  bool read_at_once();
+  void deliver(const Arrival& arrival);
+  void say(::gloo::transport::tcp::Op& op) const;
+  void hear(const ::gloo::transport::tcp::Op& op);
+  void give_up(const std::exception_ptr& failure) noexcept;
+
+  std::shared_ptr<Calls> calls_;
+  // Guarded by the base's mutex:
+  Arrival arriving_;  // under way where it has a place
+  Arrival early_;     // came before it was asked for
+  Awaited awaited_;
+  Wait wait_;
+};
 
 /// Makes connections whose exceptions become the connection's own failure: whoever uses it, or waits for it, gets them.
 class CarefulContext final : public ::gloo::transport::tcp::Context {
@@ -29,6 +115,9 @@ class CarefulContext final : public ::gloo::transport::tcp::Context {
  private:
   std::shared_ptr<Calls> calls_;
 };
+
+// A slot with this bit belongs to a message that goes at once.
+constexpr std::uint64_t kAtOnce = std::uint64_t{1} << 63U;
 
 // Receives that are never matched. One hangs on each connection; the other announces a difference of calls.
 constexpr std::uint64_t kUnmatchedSlot = std::numeric_limits<std::uint64_t>::max();
