@@ -120,5 +120,5 @@ gradstep_status gradstep_reducer_stats(gradstep_reducer* reducer, gradstep_bucke
 }
 
 gradstep_status gradstep_reducer_comm_stats(gradstep_reducer* reducer, gradstep_comm_statistics* stats) noexcept {
-  return with(reducer, [&](Reducer& impl) { write_struct("stats", stats, impl.comm().stats()); });
+  return with(reducer, [&](Reducer& impl) { write_struct("stats", stats, impl.comm_stats()); });
 }

@@ -61,6 +61,10 @@ class Communicator : public NamedCalls<Communicator> {
   Deadline deadline() const { return Deadline::after_ms(settings_.timeout_ms); }
   /// False where an engine only gathers; exchange() is UNSUPPORTED there, all_to_all() gathers everything.
   bool can_exchange() const { return connection_.engine().can_exchange() || world_size() == 1; }
+  /// Over an engine of ours for networks, whose calls wait for messages on their way.
+  bool is_over_network() const {
+    return connection_.engine().carries_calls() && !connection_.engine().shares_memory() && world_size() > 1;
+  }
   /// kPieceBytes, or kPieceBytesInMemory.
   std::int64_t piece_bytes() const { return connection_.engine().shares_memory() ? kPieceBytesInMemory : kPieceBytes; }
 

@@ -19,14 +19,24 @@
 
 namespace gradstep {
 
-/// What the buckets of a reducer share. They leave one after the other, so one of each scratch is enough.
+/// What all buckets of a reducer share.
+struct ReducerState {
+  std::int64_t windows = 0;  ///< that have succeeded
+  double loss_scale = 1;     ///< of the gradients, and so of what is kept
+  double weight = 1;         ///< this rank's in the present window
+};
+
+/// What the buckets of one channel share. They leave one after the other, so one of each scratch is enough.
 ///
 /// Exchanges have a lane: on a plugin's device a stream of their own, so that they go on beside what the host puts into
 /// its streams. They follow the event after which their bucket is packed, and whoever uses what they leave behind in
 /// the host's order joins them first. Elsewhere the lane is the site.
 struct ExchangeResources {
-  ExchangeResources(std::shared_ptr<Context> own_context, const Schema& schema, const gradstep_reducer_options& checked)
+  /// `state_of_all` outlives it.
+  ExchangeResources(std::shared_ptr<Context> own_context, const Schema& schema, const gradstep_reducer_options& checked,
+                    ReducerState& state_of_all)
       : context(std::move(own_context)),
+        state(state_of_all),
         site(context->site(schema)),
         own_stream(make_own_stream(context->device_of(site.backend()))),
         own_lane(site),
@@ -60,7 +70,7 @@ struct ExchangeResources {
   /// Collective the first time in a window.
   double agree_on_weight(const Deadline& deadline) {
     if (!total_weight) {
-      double sum = weight;
+      double sum = state.weight;
       comm->all_reduce({&sum, 1, DType::f64, 0, nullptr, nullptr}, GRADSTEP_REDUCE_SUM, 1, deadline);
       total_weight = sum;
     }
@@ -68,16 +78,14 @@ struct ExchangeResources {
   }
 
   std::shared_ptr<Context> context;
+  ReducerState& state;
   Site site;  ///< in the host's order
   std::shared_ptr<void> own_stream;
   Site own_lane;
   gradstep_reducer_options options;
   std::shared_ptr<Communicator> comm;
   std::unique_ptr<DataPlane> data;  ///< of comm, on memory of the site, in the order of the lane
-  std::int64_t windows = 0;         ///< that have succeeded
-  double loss_scale = 1;            ///< of the gradients, and so of what is kept
   // The present window.
-  double weight = 1;                   ///< this rank's
   std::optional<double> total_weight;  ///< all ranks', where an exchange has asked for it
   bool has_queued = false;             ///< exchanges are on their way on the device
   // At the site.

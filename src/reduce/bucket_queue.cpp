@@ -1,8 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The order of calls on the channel is the order of buckets on every rank, whatever thread makes them and whenever. A
+// The order of calls on a channel is the order of its buckets on every rank, whatever thread makes them and whenever. A
 // window's calls end before the host's thread makes any of its own.
+//
+// A failure that leaves a channel whole is one that all ranks have in the same exchange. With one channel it ends the
+// window there. With several the ranks cannot know how far the other channels were, so all buckets are exchanged, and
+// the window fails at its end.
 #include "reduce/bucket_queue.h"
 
 #include <algorithm>
@@ -11,16 +15,20 @@
 
 namespace gradstep {
 
-BucketQueue::BucketQueue(std::shared_ptr<Communicator> comm, const Buckets& buckets, bool overlaps)
-    : comm_(std::move(comm)), buckets_(buckets), overlaps_(overlaps), waited_(buckets.size()), ended_(buckets.size()) {}
+BucketQueue::BucketQueue(std::vector<std::shared_ptr<Communicator>> channels, const Buckets& buckets, bool overlaps)
+    : buckets_(buckets), overlaps_(overlaps), waited_(buckets.size()), ended_(buckets.size()) {
+  for (auto& comm : channels) tracks_.push_back({std::move(comm)});
+}
 
 BucketQueue::~BucketQueue() { halt(); }
 
 void BucketQueue::open() {
   const std::lock_guard lock(mutex_);
   full_ = done_ = 0;
+  for (std::size_t k = 0; k < tracks_.size(); ++k) tracks_[k].next = k;
   limit_.reset();
   failure_ = GRADSTEP_OK;
+  is_broken_ = false;
 }
 
 void BucketQueue::limit(const Deadline& deadline) {
@@ -33,32 +41,47 @@ void BucketQueue::let_leave(std::size_t end, const Deadline& deadline) {
   {
     const std::lock_guard lock(mutex_);
     full_ = end;
-    if (serving_ || done_ == end) return;
   }
-  if (!start_serving()) exchange_here(end, deadline);
+  for (Track& track : tracks_) {
+    if (start_serving(track)) continue;
+    wait_for_served();
+    return exchange_here(end, deadline);
+  }
 }
 
 void BucketQueue::exchange_all(std::size_t end, const Deadline& deadline) {
-  bool serving = false;
   {
     const std::lock_guard lock(mutex_);
     full_ = end;
     limit_ = deadline;
-    serving = serving_;
   }
-  if (serving) wait_for_served();
-  check();
+  // What is left of one channel's buckets needs no other thread.
+  if (tracks_.size() > 1) let_leave(end, deadline);
+  wait_for_served();
   exchange_here(end, deadline);
+  throw_failure();
 }
 
 void BucketQueue::check() const {
   const std::lock_guard lock(mutex_);
+  if (has_stopped()) throw_error(failure_, failure_text_);
+}
+
+/// No more buckets leave in this window.
+bool BucketQueue::has_stopped() const { return failure_ != GRADSTEP_OK && (is_broken_ || tracks_.size() == 1); }
+
+void BucketQueue::throw_failure() const {
+  const std::lock_guard lock(mutex_);
   if (failure_ != GRADSTEP_OK) throw_error(failure_, failure_text_);
+}
+
+bool BucketQueue::is_serving() const {
+  return std::ranges::any_of(tracks_, [](const Track& track) { return track.serving; });
 }
 
 bool BucketQueue::is_idle() const {
   const std::lock_guard lock(mutex_);
-  return !serving_;
+  return !is_serving();
 }
 
 bool BucketQueue::has_left() const {
@@ -71,12 +94,16 @@ void BucketQueue::halt() noexcept {
   bool serving = false;
   {
     const std::lock_guard lock(mutex_);
-    full_ = std::min(full_, done_ + 1);  // the exchange in progress is the last
-    serving = serving_;
+    full_ = 0;  // exchanges in progress are the last
+    serving = is_serving();
   }
   if (!serving) return;
-  comm_->abort();
-  comm_->finish();
+  abort();
+  for (const Track& track : tracks_) track.comm->finish();
+}
+
+void BucketQueue::abort() noexcept {
+  for (const Track& track : tracks_) track.comm->abort();
 }
 
 std::int64_t BucketQueue::waited_nanoseconds(std::size_t bucket) const {
@@ -84,75 +111,76 @@ std::int64_t BucketQueue::waited_nanoseconds(std::size_t bucket) const {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(waited_[bucket]).count();
 }
 
-/// False if the channel does not overlap.
-bool BucketQueue::start_serving() {
-  if (!overlaps_) return false;
+/// Where the channel has anything to do. False if it does not overlap.
+bool BucketQueue::start_serving(Track& track) {
   {
     const std::lock_guard lock(mutex_);
-    serving_ = true;
+    if (track.serving || track.next >= full_) return true;
+    if (!overlaps_) return false;
+    track.serving = true;
   }
   try {
-    comm_->start([this] { serve(); });
+    track.comm->start([this, &track] { serve(track); });
     return true;
   } catch (...) {  // there is no thread for it, or no memory
     const std::lock_guard lock(mutex_);
     overlaps_ = false;
-    serving_ = false;
+    track.serving = false;
     return false;
   }
 }
 
 /// On the progress thread: exchanges what is full until there is no more.
-void BucketQueue::serve() noexcept {
+void BucketQueue::serve(Track& track) noexcept {
   for (;;) {
     std::size_t bucket = 0;
-    Deadline deadline = comm_->deadline();
+    Deadline deadline = track.comm->deadline();
     {
       const std::lock_guard lock(mutex_);
-      if (done_ == full_ || failure_ != GRADSTEP_OK) {
-        serving_ = false;
+      if (track.next >= full_ || has_stopped()) {
+        track.serving = false;
         return;
       }
-      bucket = done_;
+      bucket = track.next;
       if (limit_) deadline = *limit_;
     }
     try {
       buckets_[bucket]->exchange(deadline);
     } catch (...) {
-      return keep_error();
+      keep_error(track);
     }
     const std::lock_guard lock(mutex_);
     ended_[bucket] = Clock::now();
-    ++done_;
+    track.next += tracks_.size();
+    if (failure_ == GRADSTEP_OK) ++done_;
   }
 }
 
 void BucketQueue::wait_for_served() {
   auto begin = Clock::now();
-  std::size_t bucket = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    bucket = done_;
-  }
-  comm_->finish();
+  for (const Track& track : tracks_) track.comm->finish();
   const std::lock_guard lock(mutex_);
-  for (; bucket < done_; ++bucket) {
+  for (std::size_t bucket = 0; bucket < ended_.size(); ++bucket) {
     if (ended_[bucket] <= begin) continue;
     waited_[bucket] += ended_[bucket] - begin;
     begin = ended_[bucket];
   }
 }
 
+/// Nothing is served.
 void BucketQueue::exchange_here(std::size_t end, const Deadline& deadline) {
-  while (done_ < end) {
+  for (std::size_t bucket = 0; bucket < end && !has_stopped(); ++bucket) {
+    Track& track = tracks_[bucket % tracks_.size()];
+    if (bucket < track.next) continue;
     try {
-      exchange_alone(done_, deadline);
+      exchange_alone(bucket, deadline);
     } catch (...) {
-      keep_error();
-      throw;
+      keep_error(track);
     }
-    ++done_;
+    track.next += tracks_.size();
+    if (failure_ == GRADSTEP_OK) ++done_;
   }
+  check();
 }
 
 void BucketQueue::exchange_alone(std::size_t bucket, const Deadline& deadline) {
@@ -161,15 +189,26 @@ void BucketQueue::exchange_alone(std::size_t bucket, const Deadline& deadline) {
   waited_[bucket] += Clock::now() - begin;
 }
 
-void BucketQueue::keep_error() noexcept {
+/// Call in a catch block. A failure of this rank alone, or of its channel, is the end of all channels.
+void BucketQueue::keep_error(Track& failed) noexcept {
   const gradstep_status status = translate_exception();
-  const std::lock_guard lock(mutex_);
-  failure_ = status;
-  serving_ = false;
+  const bool is_broken = is_of_this_rank(status) || failed.comm->status().code != GRADSTEP_OK;
+  std::string text;
   try {
-    failure_text_ = last_error();
+    text = last_error();
   } catch (...) {  // out of memory: the status must do
-    failure_text_.clear();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    is_broken_ = is_broken_ || is_broken;
+    if (failure_ == GRADSTEP_OK) {
+      failure_ = status;
+      failure_text_ = std::move(text);
+    }
+  }
+  if (!is_broken) return;
+  for (const Track& track : tracks_) {
+    if (&track != &failed) track.comm->connection().break_with(failure_, failure_text_);
   }
 }
 

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Buckets leave in their order, one at a time: on the channel's progress thread while the host computes, or on the
-// host's thread where that is not possible.
+// Buckets leave in their order, over one channel or several: on the channels' progress threads while the host computes,
+// or on the host's thread where that is not possible. Bucket b goes over channel b modulo their number, so that ranks
+// agree; buckets of several channels are under way at once.
 #pragma once
 
 #include <chrono>
@@ -23,9 +24,9 @@ namespace gradstep {
 
 class BucketQueue {
  public:
-  /// `buckets` outlives it, and is complete. `overlaps`: exchanges run on the channel's progress thread, where
-  /// comm->overlaps() allows it. Never two at a time.
-  BucketQueue(std::shared_ptr<Communicator> comm, const Buckets& buckets, bool overlaps);
+  /// `buckets` outlives it, and is complete; bucket b exchanges over channels[b modulo their number]. `overlaps`:
+  /// exchanges run on the channels' progress threads, which comm->overlaps() allows; several channels need it.
+  BucketQueue(std::vector<std::shared_ptr<Communicator>> channels, const Buckets& buckets, bool overlaps);
   /// As halt(). In a forked child nothing is running.
   ~BucketQueue();
   BucketQueue(const BucketQueue&) = delete;
@@ -42,14 +43,17 @@ class BucketQueue {
   void exchange_all(std::size_t end, const Deadline& deadline);
   /// One bucket on the host's thread. Nothing is running.
   void exchange_alone(std::size_t bucket, const Deadline& deadline);
-  /// Throws the window's error if it is known by now.
+  /// Throws the window's error if it is known by now, and no more buckets can leave. With several channels a failure
+  /// that all ranks share, and that leaves their channels whole, is known at the end of the window.
   void check() const;
   /// Nothing is being exchanged. A failure is the end of its window.
   bool is_idle() const;
   /// Would a peer that has done the same wait for this rank's next bucket?
   bool has_left() const;
-  /// Drops what has not begun. Aborts the channel if an exchange is in progress. Nothing runs afterwards.
+  /// Drops what has not begun. Aborts the channels if an exchange is in progress. Nothing runs afterwards.
   void halt() noexcept;
+  /// Aborts the channels: peers get an error.
+  void abort() noexcept;
 
   /// How long the host's thread has waited for the exchanges of a bucket since creation.
   std::int64_t waited_nanoseconds(std::size_t bucket) const;
@@ -57,26 +61,36 @@ class BucketQueue {
  private:
   using Clock = std::chrono::steady_clock;
 
-  bool start_serving();
-  void serve() noexcept;
+  /// A channel and the buckets that go over it.
+  struct Track {
+    std::shared_ptr<Communicator> comm;
+    std::size_t next = 0;  ///< the first of its buckets that is not exchanged
+    bool serving = false;  ///< by the progress thread; otherwise there is nothing to do
+  };
+
+  bool start_serving(Track& track);
+  void serve(Track& track) noexcept;
   void wait_for_served();
   void exchange_here(std::size_t end, const Deadline& deadline);
-  void keep_error() noexcept;
+  bool is_serving() const;
+  bool has_stopped() const;
+  void throw_failure() const;
+  void keep_error(Track& track) noexcept;
 
-  std::shared_ptr<Communicator> comm_;
+  std::vector<Track> tracks_;
   const Buckets& buckets_;
   const std::uint32_t fork_generation_ = fork_generation();
   bool overlaps_;
   std::vector<Clock::duration> waited_;  // by bucket
 
-  mutable std::mutex mutex_;              // guards all below while the progress thread serves
+  mutable std::mutex mutex_;              // guards all below, and what tracks have, while progress threads serve
   std::size_t full_ = 0;                  // buckets that may leave
-  std::size_t done_ = 0;                  // buckets that are exchanged
-  bool serving_ = false;                  // by the progress thread; otherwise there is nothing to do
-  std::optional<Deadline> limit_;         // of exchanges that the progress thread begins; else as long as any call
+  std::size_t done_ = 0;                  // how many are exchanged
+  std::optional<Deadline> limit_;         // of exchanges that progress threads begin; else as long as any call
   std::vector<Clock::time_point> ended_;  // by bucket
   gradstep_status failure_ = GRADSTEP_OK;
   std::string failure_text_;
+  bool is_broken_ = false;  // by the failure: no channel is of use any more
 };
 
 }  // namespace gradstep

@@ -68,7 +68,7 @@ bool Reducer::is_finite(Bucket& bucket, const BufferList& targets) {
 void Reducer::commit(Chosen exchanged) {
   if (!keeps_) return;
   run_in_lane([](Bucket& bucket) { bucket.exchange().commit(); }, exchanged);
-  ++resources_.windows;
+  ++state_.windows;
 }
 
 void Reducer::commit() { commit(buckets_); }
@@ -84,9 +84,9 @@ void Reducer::set_loss_scale(double scale) {
     fail_argument("scale: is {}, expected a finite number above 0", scale);
   }
   check_closed();
-  if (scale == resources_.loss_scale) return;
+  if (scale == state_.loss_scale) return;
   // A factor of f32 all the same: zero times it is zero.
-  const double factor = std::min(scale / resources_.loss_scale, 0x1p127);
+  const double factor = std::min(scale / state_.loss_scale, 0x1p127);
   OwnPlan<CopyPlan, CopyItem> kept;
   std::vector<Array> arrays;
   for (const auto& bucket : buckets_) {
@@ -103,7 +103,7 @@ void Reducer::set_loss_scale(double scale) {
           array, array.dtype == DType::f64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max(),
           queue());
   }
-  resources_.loss_scale = scale;
+  state_.loss_scale = scale;
 }
 
 }  // namespace gradstep

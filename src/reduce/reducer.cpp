@@ -16,7 +16,7 @@ namespace gradstep {
 
 Reducer::Reducer(std::shared_ptr<Context> context, Communicator& comm, const gradstep_reducer_options& options,
                  Schema schema, const Deadline& deadline)
-    : resources_(std::move(context), schema, checked_reducer_options(options)),
+    : resources_(std::move(context), schema, checked_reducer_options(options), state_),
       schema_(std::move(schema)),
       control_(schema_.size()) {
   needs_control_ = is_weighted() || this->options().control != 0;
@@ -34,11 +34,31 @@ Reducer::Reducer(std::shared_ptr<Context> context, Communicator& comm, const gra
   const auto what = [](std::size_t i) { return PlanDigest::what(i); };
   compare_ranks(this->comm(), digest_of(schema_, this->options()).values, what, deadline);
   if (this->options().mode == GRADSTEP_REDUCER_AUTO) costs_.emplace(resources_, deadline);
-  places_.resize(schema_.size());
-  for (const BucketPlan& plan : plans) add_bucket(plan);
   // Exchanges that are queued on the device wait for nobody, and are in the same order on all ranks if the calls are.
   const bool overlaps = resources_.comm->overlaps() && !resources_.data->is_queued();
-  queue_ = std::make_unique<BucketQueue>(resources_.comm, buckets_, overlaps);
+  if (overlaps && resources_.site.is_host()) open_channels(comm, plans.size(), deadline);
+  places_.resize(schema_.size());
+  for (const BucketPlan& plan : plans) add_bucket(plan);
+  std::vector<std::shared_ptr<Communicator>> channels{resources_.comm};
+  for (const auto& further : further_) channels.push_back(further->comm);
+  queue_ = std::make_unique<BucketQueue>(std::move(channels), buckets_, overlaps);
+}
+
+void Reducer::open_channels(Communicator& comm, std::size_t buckets, const Deadline& deadline) {
+  constexpr std::int32_t kMostRanks = 16;
+  auto wanted = static_cast<std::size_t>(options().channels);
+  if (wanted == 0) wanted = comm.is_over_network() && comm.world_size() <= kMostRanks ? 4 : 1;
+  for (std::size_t k = 1; k < std::min(wanted, buckets); ++k) {
+    auto& further =
+        *further_.emplace_back(std::make_unique<ExchangeResources>(resources_.context, schema_, options(), state_));
+    further.comm = comm.private_channel(deadline);
+    further.data = std::make_unique<DataPlane>(*further.comm, *further.context, further.lane());
+  }
+}
+
+ExchangeResources& Reducer::channel_of(std::size_t bucket) {
+  const std::size_t k = bucket % (further_.size() + 1);
+  return k == 0 ? resources_ : *further_[k - 1];
 }
 
 void Reducer::add_bucket(const BucketPlan& plan) {
@@ -59,7 +79,7 @@ void Reducer::add_bucket(const BucketPlan& plan) {
         stats.predicted_half_nanoseconds, stats.predicted_sparse_gather_nanoseconds,
         stats.predicted_sparse_split_nanoseconds);
   }
-  buckets_.push_back(std::make_unique<Bucket>(resources_, schema_, plan, chosen, stats));
+  buckets_.push_back(std::make_unique<Bucket>(channel_of(buckets_.size()), schema_, plan, chosen, stats));
   has_memory_ = has_memory_ || !buckets_.back()->exchange().kept().empty();
 }
 
@@ -74,8 +94,9 @@ void Reducer::open_window(double weight) {
   check_weight(weight);
   if (is_weighted()) check_weight(weight, rank_weights(schema_.is_all_f64()));
   complete_ = measured_ = false;
-  resources_.weight = weight;
+  state_.weight = weight;
   resources_.total_weight.reset();
+  for (const auto& further : further_) further->total_weight.reset();
   control_.begin(weight);
   full_buckets_ = 0;
   queue_->open();
@@ -237,14 +258,14 @@ void Reducer::reduce_bucket(std::size_t index, const BufferList& arrays, double 
 
 void Reducer::cancel() {
   if (!open_) return;
-  if (queue_->has_left()) comm().abort();
+  if (queue_->has_left()) queue_->abort();
   drop_exchanges();
   open_ = false;
 }
 
 void Reducer::give_up_window(bool has_left) noexcept {
   drop_exchanges();
-  if (has_left && comm().world_size() > 1 && is_of_this_rank(translate_exception())) comm().abort();
+  if (has_left && comm().world_size() > 1 && is_of_this_rank(translate_exception())) queue_->abort();
 }
 
 void Reducer::drop_exchanges() noexcept {
@@ -281,6 +302,21 @@ std::vector<gradstep_bucket_statistics> Reducer::bucket_stats() const {
   for (const auto& bucket : buckets_) {
     all.push_back(bucket->stats());
     all.back().wait_nanoseconds = queue_->waited_nanoseconds(all.size() - 1);
+  }
+  return all;
+}
+
+gradstep_comm_statistics Reducer::comm_stats() const {
+  gradstep_comm_statistics all = comm().stats();
+  for (const auto& further : further_) {
+    const gradstep_comm_statistics own = further->comm->stats();
+    using Statistics = gradstep_comm_statistics;
+    for (const auto counter :
+         {&Statistics::all_reduces, &Statistics::all_gathers, &Statistics::reduce_scatters, &Statistics::broadcasts,
+          &Statistics::sends, &Statistics::receives, &Statistics::barriers, &Statistics::bytes_sent,
+          &Statistics::nanoseconds, &Statistics::exchanges}) {
+      all.*counter += own.*counter;
+    }
   }
   return all;
 }

@@ -94,6 +94,8 @@ class Reducer {
   void rejoin(std::int32_t root, const Deadline& deadline);
 
   Communicator& comm() const { return *resources_.comm; }
+  /// Of all channels.
+  gradstep_comm_statistics comm_stats() const;
   const Schema& schema() const { return schema_; }
   const gradstep_reducer_options& options() const { return resources_.options; }
   BusyFlag& busy() { return busy_; }
@@ -108,6 +110,8 @@ class Reducer {
     bool shown = false;  // after a window: it has a gradient on some rank
   };
 
+  void open_channels(Communicator& comm, std::size_t buckets, const Deadline& deadline);
+  ExchangeResources& channel_of(std::size_t bucket);
   void add_bucket(const BucketPlan& plan);
   Array result_of(std::size_t index) const;
   Backend& backend() const { return resources_.backend(); }
@@ -139,7 +143,9 @@ class Reducer {
   void finish_window(const BufferList& targets, const Deadline& deadline);
   void write_results(const BufferList& targets);
 
-  ExchangeResources resources_;
+  ReducerState state_;
+  ExchangeResources resources_;                              // of the first channel
+  std::vector<std::unique_ptr<ExchangeResources>> further_;  // of each other one
   std::optional<CostModel> costs_;
   Schema schema_;
   Buckets buckets_;

@@ -15,6 +15,8 @@ bool is_adasum(std::int32_t mode) {
   return mode == GRADSTEP_REDUCER_ADASUM_TREE || mode == GRADSTEP_REDUCER_ADASUM_NWAY;
 }
 
+constexpr std::int32_t kMostChannels = 16;
+
 void check_enum(const char* field, std::int32_t value, std::int32_t last) {
   if (value < 0 || value > last) fail_argument("options.{}: is {}, expected 0 to {}", field, value, last);
 }
@@ -121,6 +123,7 @@ gradstep_reducer_options checked_reducer_options(const gradstep_reducer_options&
   check_sparse(options);
   check_topk_only(options);
   check_candidates(options);
+  check_enum("channels", options.channels, kMostChannels);
   if (options.rank < 1) fail_argument("options.rank: is {}, expected at least 1", options.rank);
   gradstep_reducer_options checked = options;
   checked.struct_size = 0;  // the rest is compared over the ranks

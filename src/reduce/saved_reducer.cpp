@@ -60,8 +60,8 @@ SavedPart Reducer::save() const {
   SavedPart part;
   save_parameters(part, schema_);
   part.set("mode", std::int64_t{options().mode});
-  part.set("windows", resources_.windows);
-  if (resources_.loss_scale != 1) part.set("loss_scale", resources_.loss_scale);
+  part.set("windows", state_.windows);
+  if (state_.loss_scale != 1) part.set("loss_scale", state_.loss_scale);
   for (Entry& entry : entries_of(buckets_, schema_)) {
     SavedTensor tensor;
     tensor.key = std::move(entry.key);
@@ -88,8 +88,8 @@ std::function<void()> Reducer::check_saved(const LoadedPart& part) {
     fail(GRADSTEP_ERR_CORRUPT, "the saved reducer has loss_scale {}, expected a finite number above 0", loss_scale);
   }
   return [this, windows, loss_scale] {
-    resources_.windows = windows;
-    resources_.loss_scale = loss_scale;
+    state_.windows = windows;
+    state_.loss_scale = loss_scale;
   };
 }
 
@@ -153,8 +153,8 @@ void Reducer::take_over(Reducer& old, bool finished) {
     if (other == from.end() || to.size == 0) continue;  // AUTO may have chosen another mode for this bucket
     queue().copy(to.data, other->second.data, static_cast<std::size_t>(to.bytes()));
   }
-  resources_.windows = old.resources_.windows;
-  resources_.loss_scale = old.resources_.loss_scale;
+  state_.windows = old.state_.windows;
+  state_.loss_scale = old.state_.loss_scale;
   if (!finished || !old.has_sent_all()) return;
   std::size_t b = 0;
   const auto finish = [&](Bucket& bucket) {
@@ -171,7 +171,7 @@ bool Reducer::has_sent_all() const {
 }
 
 void Reducer::rejoin(std::int32_t root, const Deadline& deadline) {
-  comm().broadcast(&resources_.windows, sizeof resources_.windows, root, deadline);
+  comm().broadcast(&state_.windows, sizeof state_.windows, root, deadline);
   const auto rejoin = [&](Bucket& bucket) {
     if (!bucket.is_empty()) bucket.exchange().rejoin(root, deadline);
   };

@@ -80,7 +80,7 @@ double SparseExchange::carried_factor() const {
 }
 
 double SparseExchange::sparsity_now() const {
-  const std::int64_t window = resources_.windows;
+  const std::int64_t window = resources_.state.windows;
   if (window >= options().warmup_steps) return options().sparsity;
   const double part = static_cast<double>(window + 1) / static_cast<double>(options().warmup_steps + 1);
   return std::pow(options().sparsity, part);

@@ -105,6 +105,10 @@ class ReducerOptions(TypedDict, total=False):
     candidates: Annotated[
         int, Keyword("of auto: a bit set of 1 dense, 2 half and 16 sparse_topk; 0 = all three", ">= 0")
     ]
+    channels: Annotated[
+        int,
+        Keyword("buckets that may be under way at once; 0 = four over gloo of at most 16 ranks", "0 to 16"),
+    ]
 
 
 @documented(ReducerOptions, _native.reducer_options)

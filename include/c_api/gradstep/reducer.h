@@ -148,7 +148,11 @@ typedef struct gradstep_reducer_options {
   int64_t warmup_steps; /* >= 0 */
   int32_t rank;         /* POWERSGD: columns of the factors, >= 1, default 2 */
   int32_t candidates;   /* flags; AUTO: 1 << mode for DENSE, HALF and SPARSE_TOPK; 0 = all three */
-  int64_t reserved;
+  /* Buckets that may be under way at once, each over a channel of its own, so that one bucket's bytes travel during
+   * another one's delays. 0 to 16; 0 = four over engine gloo of at most 16 ranks, else one. One is used where exchanges
+   * cannot overlap (see gradstep_reducer_push), and on a device. */
+  int32_t channels;
+  int32_t reserved;
 } gradstep_reducer_options;
 
 /* How the last exchange of a bucket went. */
@@ -194,13 +198,13 @@ GRADSTEP_API gradstep_status gradstep_reducer_options_init(gradstep_reducer_opti
 
 /*
  * Creates a reducer for the gradients of n parameters (n may be 0); options NULL = defaults. Collective. It takes a
- * channel of its own (gradstep_comm_dup), so that comm can be shared or destroyed. Memory: one buffer of the arithmetic
- * dtype per parameter; sparse modes two, and one more for residuals; HALF and BFLOAT16 half of one more; EF21 two and
- * momentum correction two more; POWERSGD three and the factors; INT8 three and the codes. *out is the caller's to
- * destroy. Returns: INVALID_ARGUMENT (an option outside its range or not for its mode, a bad schema), INVALID_STATE
- * (comm is in use), UNSUPPORTED (a bucket of more than 2^31 - 1 elements in a sparse mode; f64 with INT8; the schema,
- * see gradstep_parameter), BACKEND_UNAVAILABLE (the schema), MISMATCH (the ranks' schemas or options differ; reported
- * on every rank), OUT_OF_MEMORY, and the statuses of a collective call.
+ * channel of its own (gradstep_comm_dup), or several, so that comm can be shared or destroyed. Memory: one buffer of
+ * the arithmetic dtype per parameter; sparse modes two, and one more for residuals; HALF and BFLOAT16 half of one more;
+ * EF21 two and momentum correction two more; POWERSGD three and the factors; INT8 three and the codes. *out is the
+ * caller's to destroy. Returns: INVALID_ARGUMENT (an option outside its range or not for its mode, a bad schema),
+ * INVALID_STATE (comm is in use), UNSUPPORTED (a bucket of more than 2^31 - 1 elements in a sparse mode; f64 with INT8;
+ * the schema, see gradstep_parameter), BACKEND_UNAVAILABLE (the schema), MISMATCH (the ranks' schemas or options
+ * differ; reported on every rank), OUT_OF_MEMORY, and the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_reducer_create(gradstep_context* context, gradstep_comm* comm,
                                                      const gradstep_reducer_options* options,
@@ -243,7 +247,8 @@ GRADSTEP_API gradstep_status gradstep_reducer_reduce(gradstep_reducer* reducer, 
  * without MPI_THREAD_MULTIPLE, and a host's collectives unless their vtable has any_thread, dup and abort.
  *
  * An argument error changes nothing. An error of the exchange is kept: pushes return it as soon as it is known, and
- * wait returns it and ends the window. Each exchange has the communicator's timeout, and none outlives that of wait.
+ * wait returns it and ends the window. With several channels a NUMERIC error is returned by wait alone. Each exchange
+ * has the communicator's timeout, and none outlives that of wait.
  * Returns: INVALID_ARGUMENT (weight, index, shape, dtype, device, n), INVALID_STATE (begin inside a window; a second
  * push of a parameter), NUMERIC (push and wait: NaN in a sparse mode with NAN_ERROR), and the statuses of a collective
  * call.
@@ -314,7 +319,7 @@ GRADSTEP_API gradstep_status gradstep_reducer_stats(gradstep_reducer* reducer, g
                                                     size_t record_size, size_t capacity,
                                                     size_t* count) GRADSTEP_NOEXCEPT;
 
-/* *stats = what the reducer's own channel has done. stats->struct_size is set by the caller.
+/* *stats = what the reducer's own channels have done. stats->struct_size is set by the caller.
  * Returns: INVALID_ARGUMENT (stats NULL, a bad struct_size), INVALID_STATE (in use). */
 GRADSTEP_API gradstep_status gradstep_reducer_comm_stats(gradstep_reducer* reducer,
                                                          gradstep_comm_statistics* stats) GRADSTEP_NOEXCEPT;

@@ -5,6 +5,7 @@
 // communicator, and nothing left behind.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <random>
 
 #include "optim/first_order/first_order_optimizer.h"
@@ -76,11 +77,15 @@ TEST_P(OverlapModes, TheBitsAreThoseOfWindowsReducedAtOnce) {
     });
     for (const std::string& engine : engines()) {
       run(make_world(engine, ranks), [&](Communicator& comm) {
-        const std::vector<float> got = run_windows(comm, options, /*pushed=*/true);
-        const auto& want = expected[static_cast<std::size_t>(comm.rank())];
-        ASSERT_EQ(got.size(), want.size());
-        EXPECT_EQ(std::memcmp(got.data(), want.data(), got.size() * sizeof(float)), 0)
-            << engine << ", rank " << comm.rank() << " of " << ranks;
+        for (const std::int32_t channels : {1, 3}) {
+          auto overlapped = options;
+          overlapped.channels = channels;
+          const std::vector<float> got = run_windows(comm, overlapped, /*pushed=*/true);
+          const auto& want = expected[static_cast<std::size_t>(comm.rank())];
+          ASSERT_EQ(got.size(), want.size());
+          EXPECT_EQ(std::memcmp(got.data(), want.data(), got.size() * sizeof(float)), 0)
+              << engine << ", rank " << comm.rank() << " of " << ranks << ", " << channels << " channels";
+        }
       });
     }
   }
@@ -180,6 +185,73 @@ TEST_P(OverlapWorlds, WindowsThatAreDroppedLeaveNoThreadAndNoDescriptor) {
   cycle(100);
   EXPECT_EQ(threads_left(threads), threads);
   EXPECT_EQ(directory_entries("/proc/self/fd"), descriptors);
+}
+
+TEST_P(OverlapWorlds, SeveralChannelsCarryOneBucketEach) {
+  run(make_world(GetParam(), 3), [&](Communicator& comm) {
+    auto options = windows_of(GRADSTEP_REDUCER_DENSE);
+    options.channels = 16;
+    Reducer reducer(make_context(), comm, options, make_schema(kShapes));
+    const std::int64_t before = reducer.comm_stats().all_reduces;
+    auto values = gradients_of(comm.rank(), 0);
+    const auto tensors = views_of(values);
+    host::reduce(reducer, tensors.data(), tensors.data(), tensors.size(), 1);
+    const auto buckets = static_cast<std::int64_t>(reducer.bucket_count());
+    ASSERT_GT(buckets, 3);
+    EXPECT_EQ(reducer.comm_stats().all_reduces - before, buckets);
+    EXPECT_EQ(reducer.comm().stats().all_reduces, 1);
+  });
+}
+
+TEST_P(OverlapWorlds, AWindowThatFailsOnAllRanksLeavesAllChannelsWhole) {
+  run(make_world(GetParam(), 3), [&](Communicator& comm) {
+    auto options = windows_of(GRADSTEP_REDUCER_SPARSE_TOPK);
+    options.sparsity = 0.5;
+    const Schema schema = make_schema(kShapes);
+    Reducer expected(make_context(), comm, options, schema);
+    options.channels = 3;
+    Reducer reducer(make_context(), comm, options, schema);
+    for (int window = 0; window < 6; ++window) {
+      auto values = gradients_of(comm.rank(), window);
+      auto outcome = values;
+      const auto tensors = views_of(values);
+      const auto results = views_of(outcome);
+      // A NaN in one bucket after the other, on one rank after the other.
+      if (window % 2 == 1) {
+        const std::size_t parameter = window == 1 ? 0 : window == 3 ? 2 : 6;
+        float& number = values[parameter].values[5];
+        const float whole = number;
+        if (comm.rank() == window / 2) number = std::numeric_limits<float>::quiet_NaN();
+        expect_error(GRADSTEP_ERR_NUMERIC, "NaN", [&] {
+          for (std::size_t i = kShapes.size(); i-- > 0;) host::push(reducer, i, tensors[i]);
+          host::wait(reducer, results.data(), results.size());
+        });
+        number = whole;
+        for (std::size_t i = 0; i < kShapes.size(); ++i) ASSERT_EQ(outcome[i].values, values[i].values);
+      }
+      host::reduce(reducer, tensors.data(), results.data(), results.size(), 1);
+      host::reduce(expected, tensors.data(), tensors.data(), tensors.size(), 1);
+      for (std::size_t i = 0; i < kShapes.size(); ++i) ASSERT_EQ(outcome[i].values, values[i].values) << window;
+    }
+  });
+}
+
+TEST_P(OverlapWorlds, AnAbortEndsAllChannels) {
+  const World world = make_world(GetParam(), 3);
+  const std::vector<Outcome> outcomes = run_outcomes(world, [&](Communicator& comm) {
+    auto options = windows_of(GRADSTEP_REDUCER_DENSE);
+    options.channels = 4;
+    Reducer reducer(make_context(), comm, options, make_schema(kShapes));
+    auto values = gradients_of(comm.rank(), 0);
+    const auto tensors = views_of(values);
+    if (comm.rank() == 1) {
+      host::push(reducer, 6, tensors[6]);
+      reducer.cancel();
+      fail(GRADSTEP_ERR_ABORTED, "by this test");
+    }
+    host::reduce(reducer, tensors.data(), tensors.data(), tensors.size(), 1);
+  });
+  for (const Outcome& outcome : outcomes) EXPECT_NE(outcome.status, GRADSTEP_OK) << outcome.text;
 }
 
 std::vector<std::string> engines_with_channels() {
