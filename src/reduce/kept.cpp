@@ -23,15 +23,6 @@ bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; 
 
 }  // namespace
 
-double safe_bound(DType dtype) { return dtype == DType::f64 ? 0x1p900 : 0x1p100; }
-
-bool ExchangeResources::is_finite(const Array& numbers, Queue& queue) const {
-  auto* count = nonfinite.as<std::int64_t>();
-  queue.zero(count, sizeof *count);
-  backend().count_nonfinite(numbers, count, queue);
-  return read(queue, count) == 0;
-}
-
 void Reducer::measure_window(Chosen exchanged, const BufferList& targets) {
   keeps_ =
       !has_memory_ || std::ranges::all_of(exchanged, [&](const auto& bucket) { return is_finite(*bucket, targets); });
