@@ -11,6 +11,7 @@
 #include "comm/communicator.h"
 #include "comm/data_plane.h"
 #include "comm/staging.h"
+#include "core/function_ref.h"
 #include "core/schema.h"
 #include "gradstep/reducer.h"
 
@@ -42,6 +43,13 @@ struct ExchangeResources {
   }
   void join() const {
     if (own_stream != nullptr) site.queue().follow(own_lane.queue());
+  }
+
+  /// Work of exchanges, between what the host's order has now and what it will have.
+  void run_in_lane(FunctionRef<void()> work) const {
+    follow(record());
+    work();
+    join();
   }
 
   /// True if all numbers of a contiguous array at the site are finite. Waits for the queue.

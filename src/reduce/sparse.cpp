@@ -25,20 +25,22 @@ BucketPlan of_checked_size(BucketPlan plan) {
   return plan;
 }
 
-bool is_ef21(const gradstep_reducer_options& options) { return options.error_feedback == GRADSTEP_ERROR_FEEDBACK_EF21; }
+bool uses_ef21(const gradstep_reducer_options& options) {
+  return options.error_feedback == GRADSTEP_ERROR_FEEDBACK_EF21;
+}
 
 }  // namespace
 
 SparseExchange::SparseExchange(ExchangeResources& resources, const BucketPlan& plan,
                                const gradstep_reducer_options& checked, std::span<const std::int64_t> sizes)
     : BucketExchange(resources, of_checked_size(plan), checked, /*zeroed=*/true),
-      residual_(resources.site, plan.dtype, sizes, "residual", checked.residual != 0 && !is_ef21(checked)),
+      residual_(resources.site, plan.dtype, sizes, "residual", checked.residual != 0 && !uses_ef21(checked)),
       work_({&plan_.elements, 1}),
       selection_(resources, options(), plan.dtype, sizes),
       sums_(resources, BucketExchange::result()),
       route_(resources, options(), sums_) {
   if (checked.momentum_correction > 0) velocity_.emplace(resources.site, plan.dtype, sizes, "velocity", /*keeps=*/true);
-  if (is_ef21(checked)) ef21_.emplace(resources, plan.dtype, sizes);
+  if (uses_ef21(checked)) ef21_.emplace(resources, plan.dtype, sizes);
 }
 
 Array SparseExchange::carried() const {

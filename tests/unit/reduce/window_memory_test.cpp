@@ -49,7 +49,7 @@ std::vector<Kind> kinds() {
   return list;
 }
 
-std::string save(Reducer& reducer) { return saved_bytes("reducer", {{"", reducer.save()}}); }
+std::string save(Reducer& reducer) { return saved_bytes("reducer", {{"", reducer.saved().save()}}); }
 
 using Gradients = std::vector<TestTensor<float>>;
 
@@ -130,7 +130,7 @@ TEST(Kept, TheResultIsLookedAtAsTheHostGetsIt) {
     const auto window = [](Reducer& reducer, const gradstep_tensor& grad, const gradstep_tensor& result,
                            double weight) {
       host::reduce(reducer, &grad, &result, 1, weight);
-      const auto* residual = static_cast<const float*>(reducer.residual(0).data);
+      const auto* residual = static_cast<const float*>(reducer.memory().residual(0).data);
       return std::vector<float>(residual, residual + 4);
     };
     TestTensor<float> g({4}, {4e30F, 3e30F, 2e30F, 1e30F});
@@ -186,7 +186,7 @@ TEST(Kept, AResidualThatIsTooLargeForItsDtypeIsCutOff) {
       return g.values;
     };
     EXPECT_NEAR(reduce_one(comm.rank() == 0 ? 3e38F : -3e38F)[0], -1e38F, 1e33F);
-    const auto* residual = static_cast<const float*>(reducer.residual(0).data);
+    const auto* residual = static_cast<const float*>(reducer.memory().residual(0).data);
     EXPECT_TRUE(all_finite({residual, residual + 64}));
     if (comm.rank() == 0) {
       EXPECT_EQ(residual[0], 0x1p100F);
@@ -208,7 +208,7 @@ TEST(Kept, ANewLossScaleChangesTheUnitsAlone) {
       Reducer plain(make_context(), comm, kind.options, schema);
       std::int32_t window = 0;
       for (const float scale : {65536.0F, 65536.0F, 256.0F, 1024.0F, 1.0F}) {
-        scaled.set_loss_scale(scale);
+        scaled.memory().set_loss_scale(scale);
         std::vector<float> expected = reduce(plain, gradients_of(comm, window));
         for (float& x : expected) x *= scale;
         EXPECT_EQ(reduce(scaled, gradients_of(comm, window, scale)), expected) << kind.name << ", window " << window;
@@ -224,20 +224,20 @@ TEST(Kept, ALossScaleIsSavedAndBeyondTheDtypeSaturates) {
     const auto options = kinds()[0].options;
     const Schema schema = make_schema(kGradientShapes);
     Reducer first(make_context(), comm, options, schema);
-    first.set_loss_scale(65536);
+    first.memory().set_loss_scale(65536);
     reduce(first, gradients_of(comm, 0, 65536));
     const std::string bytes = save(first);
     Reducer second(make_context(), comm, options, schema);
     const StateFile file = read_bytes(bytes);
     LoadedPart part(file, "");
-    second.load(part)();
+    second.saved().load(part)();
     EXPECT_TRUE(save(second) == bytes);
-    first.set_loss_scale(256);
-    second.set_loss_scale(256);
+    first.memory().set_loss_scale(256);
+    second.memory().set_loss_scale(256);
     EXPECT_TRUE(save(second) == save(first));
-    first.set_loss_scale(0x1p120);
-    first.set_loss_scale(0x1p130);
-    const auto* residual = static_cast<const float*>(first.residual(3).data);
+    first.memory().set_loss_scale(0x1p120);
+    first.memory().set_loss_scale(0x1p130);
+    const auto* residual = static_cast<const float*>(first.memory().residual(3).data);
     EXPECT_TRUE(all_finite({residual, residual + 1000}));
   });
 }
@@ -246,12 +246,12 @@ TEST(Kept, AScaleThatIsNoneOrComesInsideAWindowIsRefused) {
   run_ranks(1, [](Communicator& comm) {
     Reducer reducer(make_context(), comm, kinds()[0].options, make_schema(kGradientShapes));
     for (const double scale : {0.0, -1.0, HUGE_VAL, std::nan("")}) {
-      expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "scale: is", [&] { reducer.set_loss_scale(scale); });
+      expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "scale: is", [&] { reducer.memory().set_loss_scale(scale); });
     }
     reducer.begin(1);
-    expect_error(GRADSTEP_ERR_INVALID_STATE, "pending", [&] { reducer.set_loss_scale(2); });
+    expect_error(GRADSTEP_ERR_INVALID_STATE, "pending", [&] { reducer.memory().set_loss_scale(2); });
     reducer.cancel();
-    reducer.set_loss_scale(2);
+    reducer.memory().set_loss_scale(2);
   });
 }
 
