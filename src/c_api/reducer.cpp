@@ -76,7 +76,7 @@ gradstep_status gradstep_reducer_poll(gradstep_reducer* reducer, int32_t* done) 
 }
 
 gradstep_status gradstep_reducer_set_loss_scale(gradstep_reducer* reducer, double scale) noexcept {
-  return with(reducer, [&](Reducer& impl) { impl.set_loss_scale(scale); });
+  return with(reducer, [&](Reducer& impl) { impl.memory().set_loss_scale(scale); });
 }
 
 gradstep_status gradstep_reducer_cancel(gradstep_reducer* reducer) noexcept {
@@ -104,7 +104,7 @@ gradstep_status gradstep_reducer_residual(gradstep_reducer* reducer, size_t inde
                                           gradstep_tensor* tensor_out) noexcept {
   return with(reducer, [&](Reducer& impl) {
     check_out("tensor_out", tensor_out);
-    const Array residual = impl.residual(index);
+    const Array residual = impl.memory().residual(index);
     *tensor_out = view_of(impl.schema(), index, residual.data, residual.dtype);
   });
 }

@@ -149,11 +149,15 @@ gradstep_status load_optimizer_from(gradstep_optimizer* optimizer, const Place& 
   });
 }
 
+/// What is saved of a handle.
+Accumulator& saved(Accumulator& accumulator) { return accumulator; }
+SavedReducer saved(Reducer& reducer) { return reducer.saved(); }
+
 /// Accumulators and reducers are each rank's own.
 template <class Handle>
 gradstep_status save_to(Handle* handle, const Place& place) noexcept {
   return with_place(handle, place, [&](auto& impl) {
-    save(Handle::kName, nullptr, place, [&] { return std::map<std::string, SavedPart>{{"", impl.save()}}; });
+    save(Handle::kName, nullptr, place, [&] { return std::map<std::string, SavedPart>{{"", saved(impl).save()}}; });
   });
 }
 
@@ -163,7 +167,7 @@ gradstep_status load_from(Handle* handle, const Place& place, const gradstep_loa
     const auto all = [] { return TensorParts{}; };
     load(Handle::kName, nullptr, place, options, all, [&](const StateFile& file) {
       LoadedPart part(file, "");
-      return impl.load(part);
+      return saved(impl).load(part);
     });
   });
 }

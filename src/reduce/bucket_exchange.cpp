@@ -43,7 +43,7 @@ std::unique_ptr<BucketExchange> make_bucket_exchange(ExchangeResources& resource
     case GRADSTEP_REDUCER_ADASUM_NWAY:
       return std::make_unique<AdasumExchange>(resources, plan, options, sizes);
     case GRADSTEP_REDUCER_POWERSGD:
-      return std::make_unique<PowerSgdExchange>(resources, plan, options, shapes);
+      return std::make_unique<PowerSgdExchange>(resources, plan, options, shapes, sizes);
     case GRADSTEP_REDUCER_INT8:
       return std::make_unique<Int8Exchange>(resources, plan, options, sizes);
     default:

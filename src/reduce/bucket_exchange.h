@@ -6,109 +6,15 @@
 
 #include <limits>
 #include <memory>
-#include <optional>
+#include <span>
 #include <vector>
 
-#include "backend/context.h"
-#include "backend/plugin_loader.h"
-#include "comm/communicator.h"
-#include "comm/data_plane.h"
-#include "comm/staging.h"
 #include "gradstep/reducer.h"
+#include "reduce/exchange_resources.h"
+#include "reduce/kept_tensor.h"
 #include "reduce/plan.h"
 
 namespace gradstep {
-
-/// What all buckets of a reducer share.
-struct ReducerState {
-  std::int64_t windows = 0;  ///< that have succeeded
-  double loss_scale = 1;     ///< of the gradients, and so of what is kept
-  double weight = 1;         ///< this rank's in the present window
-};
-
-/// What the buckets of one channel share. They leave one after the other, so one of each scratch is enough.
-///
-/// Exchanges have a lane: on a plugin's device a stream of their own, so that they go on beside what the host puts into
-/// its streams. They follow the event after which their bucket is packed, and whoever uses what they leave behind in
-/// the host's order joins them first. Elsewhere the lane is the site.
-struct ExchangeResources {
-  /// `state_of_all` outlives it.
-  ExchangeResources(std::shared_ptr<Context> own_context, const Schema& schema, const gradstep_reducer_options& checked,
-                    ReducerState& state_of_all)
-      : context(std::move(own_context)),
-        state(state_of_all),
-        site(context->site(schema)),
-        own_stream(make_own_stream(context->device_of(site.backend()))),
-        own_lane(site),
-        options(checked),
-        outgoing(site.backend().memory()),
-        incoming(site.backend().memory()),
-        blocks(site.backend().memory()),
-        nonfinite(site.allocate(sizeof(std::int64_t), /*zeroed=*/true)),
-        half_norm(site.allocate(sizeof(double), /*zeroed=*/true)) {
-    if (own_stream != nullptr) own_lane.use(own_stream.get());
-  }
-
-  Backend& backend() const { return site.backend(); }
-  const Site& lane() const { return own_stream != nullptr ? own_lane : site; }
-  /// A point behind what the host's order has now, for follow(). Throws INVALID_STATE inside a capture.
-  Event record() const {
-    if (own_stream == nullptr) return {};
-    site.queue().check_not_capturing("ranks exchange something");
-    return site.queue().record();
-  }
-  void follow(const Event& event) const {
-    if (own_stream != nullptr) own_lane.queue().wait(event);
-  }
-  void join() const {
-    if (own_stream != nullptr) site.queue().follow(own_lane.queue());
-  }
-
-  /// True if all numbers of a contiguous array at the site are finite. Waits for the queue.
-  bool is_finite(const Array& numbers, Queue& queue) const;
-
-  /// Collective the first time in a window.
-  double agree_on_weight(const Deadline& deadline) {
-    if (!total_weight) {
-      double sum = state.weight;
-      comm->all_reduce({&sum, 1, DType::f64, 0, nullptr, nullptr}, GRADSTEP_REDUCE_SUM, 1, deadline);
-      total_weight = sum;
-    }
-    return *total_weight;
-  }
-
-  std::shared_ptr<Context> context;
-  ReducerState& state;
-  Site site;  ///< in the host's order
-  std::shared_ptr<void> own_stream;
-  Site own_lane;
-  gradstep_reducer_options options;
-  std::shared_ptr<Communicator> comm;
-  std::unique_ptr<DataPlane> data;  ///< of comm, on memory of the site, in the order of the lane
-  // The present window.
-  std::optional<double> total_weight;  ///< all ranks', where an exchange has asked for it
-  bool has_queued = false;             ///< exchanges are on their way on the device
-  // At the site.
-  Staging outgoing;
-  Staging incoming;
-  Staging blocks;
-  Buffer nonfinite;
-  Buffer half_norm;
-};
-
-/// Numbers below it neither become infinite in a sum of two, nor where one is added to any finite number.
-double safe_bound(DType dtype);
-
-/// Numbers of one parameter that stay from window to window.
-struct KeptTensor {
-  std::size_t position = 0;  ///< of the parameter in the bucket
-  const char* name = "";
-  Array array;
-  /// Empty = the parameter's.
-  std::vector<std::int64_t> shape = {};  // NOLINT(readability-redundant-member-init): lists may leave it out
-  bool replicated = false;               ///< the same on all ranks; else this rank's own, to be added up
-  bool is_scaled = true;                 ///< as gradients are, by the loss scale
-};
 
 class BucketExchange {
  public:

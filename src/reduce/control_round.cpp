@@ -6,7 +6,15 @@
 
 namespace gradstep {
 
+ControlRound::ControlRound(const Schema& schema, const gradstep_reducer_options& options)
+    : schema_(schema),
+      numbers_(kFirstParameter + schema.size()),
+      is_weighted_(options.average == GRADSTEP_AVERAGE_WEIGHTED),
+      has_optional_(std::any_of(schema.begin(), schema.end(), [](const Parameter& p) { return p.may_be_unused; })),
+      is_needed_(is_weighted_ || has_optional_ || options.control != 0) {}
+
 void ControlRound::begin(double weight) {
+  is_exchanged_ = false;
   std::ranges::fill(numbers_, 0);
   numbers_[kWeight] = weight;
 }
@@ -14,6 +22,7 @@ void ControlRound::begin(double weight) {
 void ControlRound::exchange(Communicator& comm, const Deadline& deadline) {
   const auto count = static_cast<std::int64_t>(numbers_.size());
   comm.all_reduce(compact_array(numbers_.data(), count, DType::f64), GRADSTEP_REDUCE_SUM, 1, deadline);
+  is_exchanged_ = true;
 }
 
 }  // namespace gradstep

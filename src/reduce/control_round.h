@@ -7,16 +7,27 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "core/schema.h"
+#include "gradstep/reducer.h"
 
 namespace gradstep {
 
 class ControlRound {
  public:
-  explicit ControlRound(std::size_t parameters) : numbers_(kFirstParameter + parameters) {}
+  /// `schema` outlives it.
+  ControlRound(const Schema& schema, const gradstep_reducer_options& options);
+
+  /// From now on every window has one.
+  void always() { is_needed_ = true; }
+  /// By the options, by parameters that may be unused, or by always().
+  bool is_needed() const { return is_needed_; }
+  /// Gradients are averaged by the weights.
+  bool is_weighted() const { return is_weighted_; }
+  /// Parameters may have no gradient on any rank.
+  bool has_optional() const { return has_optional_; }
 
   /// A new window, of this rank's weight; no parameter has a gradient.
   void begin(double weight);
-  double own_weight() const { return numbers_[kWeight]; }
   void set_touched(std::size_t parameter) {
     numbers_[kFirstParameter + parameter] = 1;
     numbers_[kRanksWithGradient] = 1;
@@ -27,7 +38,10 @@ class ControlRound {
   // After exchange().
   double total_weight() const { return numbers_[kWeight]; }
   bool any_gradient() const { return numbers_[kRanksWithGradient] > 0; }
-  bool is_touched(std::size_t parameter) const { return numbers_[kFirstParameter + parameter] > 0; }
+  /// Some rank has a gradient of it; in a window without exchange(), and where it may not be unused: always.
+  bool has_gradient(std::size_t parameter) const {
+    return !is_exchanged_ || !schema_[parameter].may_be_unused || numbers_[kFirstParameter + parameter] > 0;
+  }
 
  private:
   enum Number : std::size_t {
@@ -36,7 +50,12 @@ class ControlRound {
     kFirstParameter  // 1 for each that has a gradient
   };
 
+  const Schema& schema_;
   std::vector<double> numbers_;
+  bool is_weighted_;
+  bool has_optional_;
+  bool is_needed_;
+  bool is_exchanged_ = false;  // in this window
 };
 
 }  // namespace gradstep

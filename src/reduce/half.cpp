@@ -39,7 +39,7 @@ void HalfExchange::exchange(double divisor, const Deadline& deadline, gradstep_b
     // What was packed is multiplied by a weight, of tokens perhaps. A mean of gradients times ranks weight / total does
     // not leave the range of 16 bits where gradients do not.
     const double total = resources_.agree_on_weight(deadline);
-    weight = resources_.state.weight;
+    weight = resources_.state->weight;
     divisor = multiplier = static_cast<double>(world_size());
     before = total > 0 ? total : 1;
   }

@@ -25,7 +25,9 @@ constexpr std::int64_t kHeadBytes = sizeof(std::int64_t);
 
 Int8Exchange::Int8Exchange(ExchangeResources& resources, const BucketPlan& plan,
                            const gradstep_reducer_options& checked, std::span<const std::int64_t> sizes)
-    : BucketExchange(resources, plan, checked), sizes_(sizes.begin(), sizes.end()), work_({&plan_.elements, 1}) {
+    : BucketExchange(resources, plan, checked),
+      feedback_(resources.site, DType::f32, sizes, "residual", checked.residual != 0),
+      work_({&plan_.elements, 1}) {
   if (plan_.dtype == DType::f64) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "options.mode: is int8, which carries f32, f16 and bf16; a parameter is f64");
   }
@@ -37,8 +39,6 @@ Int8Exchange::Int8Exchange(ExchangeResources& resources, const BucketPlan& plan,
   messages_bytes_.assign(world_size(), message_bytes_);
   const std::int64_t own = piece_of(result(), rank()).size;
   piece_work_.append(own);
-  packed_ = allocate(/*zeroed=*/true);
-  if (keeps_residual()) residual_ = allocate(/*zeroed=*/true);
   const auto piece_bytes = static_cast<std::size_t>(own) * sizeof(float);
   sum_ = resources_.site.allocate(piece_bytes, /*zeroed=*/false);
   summand_ = resources_.site.allocate(piece_bytes, /*zeroed=*/false);
@@ -83,9 +83,9 @@ void Int8Exchange::send_pieces(const Deadline& deadline) {
     const CodedNumbers codes = codes_in(outgoing + static_cast<std::int64_t>(q) * message_bytes_, q);
     if (codes.count == 0) continue;
     backend().encode(numbers_of(piece_of(packed(), q)), codes, queue());
-    if (keeps_residual()) backend().decode(codes, numbers_of(piece_of(result(), q)), queue());
+    if (feedback_.keeps()) backend().decode(codes, numbers_of(piece_of(result(), q)), queue());
   }
-  if (keeps_residual()) add(packed(), packed(), result(), -1);
+  if (feedback_.keeps()) add(packed(), packed(), result(), -1);
   data().all_to_all(outgoing, incoming, messages_bytes_, deadline);
 }
 
@@ -112,7 +112,7 @@ void Int8Exchange::share_sums(double divisor, const Deadline& deadline) {
   queue().copy(own, nonfinite_.data(), kHeadBytes);
   const CodedNumbers codes = codes_in(own, rank());
   if (codes.count > 0) backend().encode(sum_.as<float>(), codes, queue());
-  if (codes.count > 0 && keeps_residual()) {
+  if (codes.count > 0 && feedback_.keeps()) {
     const Array sum = compact_array(sum_.data(), codes.count, DType::f32);
     const Array summand = compact_array(summand_.data(), codes.count, DType::f32);
     backend().decode(codes, summand_.as<float>(), queue());
@@ -138,25 +138,15 @@ void Int8Exchange::share_sums(double divisor, const Deadline& deadline) {
   backend().copy({&work_, {&itself, 1}, {}}, 1, /*divisor=*/0, queue());  // 0 / 0
 }
 
-void Int8Exchange::commit() {
-  if (keeps_residual()) std::swap(packed_, residual_);
-}
-
 std::vector<KeptTensor> Int8Exchange::kept() {
   std::vector<KeptTensor> list;
-  if (!keeps_residual()) return list;
-  std::int64_t begin = 0;
-  for (std::size_t i = 0; i < sizes_.size(); ++i) {
-    list.push_back({i, "residual", compact_array(residual_.as<float>() + begin, sizes_[i], DType::f32)});
-    begin += sizes_[i];
-  }
+  feedback_.list(list);
   return list;
 }
 
 void Int8Exchange::finish(const BucketExchange& failed) {
   const auto* other = dynamic_cast<const Int8Exchange*>(&failed);
-  if (other == nullptr || !keeps_residual()) return;
-  queue().copy(residual_.data(), other->packed_.data(), residual_.bytes());
+  if (other != nullptr) feedback_.finish(other->feedback_, queue());
 }
 
 }  // namespace gradstep

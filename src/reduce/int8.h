@@ -8,6 +8,7 @@
 
 #include "backend/stored_numbers.h"
 #include "reduce/bucket_exchange.h"
+#include "reduce/error_feedback.h"
 
 namespace gradstep {
 
@@ -17,15 +18,14 @@ class Int8Exchange final : public BucketExchange {
   Int8Exchange(ExchangeResources& resources, const BucketPlan& plan, const gradstep_reducer_options& options,
                std::span<const std::int64_t> sizes);
 
-  Array packed() const override { return array(packed_); }
-  Array carried() const override { return keeps_residual() ? array(residual_) : Array{}; }
+  Array packed() const override { return feedback_.packed(); }
+  Array carried() const override { return feedback_.kept(); }
   void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override;
-  void commit() override;
+  void commit() override { feedback_.commit(); }
   std::vector<KeptTensor> kept() override;
   void finish(const BucketExchange& failed) override;
 
  private:
-  bool keeps_residual() const { return options().residual != 0; }
   /// The elements of piece q, from `whole` on.
   Array piece_of(const Array& whole, std::size_t q) const;
   /// Where a message has the codes of piece q.
@@ -38,12 +38,10 @@ class Int8Exchange final : public BucketExchange {
   /// `divisor` is what the sums were divided by.
   void share_sums(double divisor, const Deadline& deadline);
 
-  std::vector<std::int64_t> sizes_;           // of the bucket's parameters
   std::int64_t piece_ = 0;                    // elements of a piece but the last ones; whole blocks
   std::int64_t message_bytes_ = 0;            // of one piece
   std::vector<std::int64_t> messages_bytes_;  // of each rank's: all are equal
-  Buffer packed_;                             // gradient + residual; less what was sent it is the next residual
-  Buffer residual_;                           // in units of the sum; empty if none is kept
+  ErrorFeedback feedback_;                    // in units of the sum
   Buffer sum_;                                // of this rank's piece
   Buffer summand_;                            // one rank's numbers of that piece
   Buffer nonfinite_;

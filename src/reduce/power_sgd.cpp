@@ -22,10 +22,10 @@ constexpr double kLargeFactor = 0x1p40;
 
 PowerSgdExchange::PowerSgdExchange(ExchangeResources& resources, const BucketPlan& plan,
                                    const gradstep_reducer_options& checked,
-                                   std::span<const std::vector<std::int64_t>> shapes)
+                                   std::span<const std::vector<std::int64_t>> shapes,
+                                   std::span<const std::int64_t> sizes)
     : BucketExchange(resources, plan, checked),
-      packed_{allocate(false), {}, {}, {}, {}},
-      residual_{allocate(/*zeroed=*/true), {}, {}, {}, {}} {
+      feedback_(resources.site, plan.dtype, sizes, "residual", /*keeps=*/true) {
   std::int64_t begin = 0;
   for (const std::vector<std::int64_t>& shape : shapes) {
     Matrix matrix;
@@ -56,8 +56,8 @@ PowerSgdExchange::PowerSgdExchange(ExchangeResources& resources, const BucketPla
   p_norm_.work = &p_work_;
   q_norm_.work = &q_work_;
   for (const Matrix& matrix : matrices_) start(matrix);
-  plan_dense(packed_);
-  plan_dense(residual_);
+  plan_dense(packed_work_, packed());
+  plan_dense(kept_work_, feedback_.kept());
 }
 
 /// Any start will do that no gradient is orthogonal to. It is the same on all ranks and in every bucket.
@@ -67,65 +67,62 @@ void PowerSgdExchange::start(const Matrix& matrix) {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       numbers[i] = static_cast<T>(kernels::signed_unit(kernels::mix64(i + 1)));
     }
-    queue().upload(part(q_, matrix.q_begin, 0).data, numbers.data(), numbers.size() * sizeof(T));
+    queue().upload(part(q_.data(), matrix.q_begin, 0).data, numbers.data(), numbers.size() * sizeof(T));
   };
   if (plan_.dtype == DType::f64) return fill(std::vector<double>(static_cast<std::size_t>(count)));
   fill(std::vector<float>(static_cast<std::size_t>(count)));
 }
 
-Array PowerSgdExchange::part(const Buffer& buffer, std::int64_t begin, std::int64_t size) const {
-  return {buffer.as<std::byte>() + begin * size_of(plan_.dtype), size, plan_.dtype, 0, nullptr, nullptr};
+Array PowerSgdExchange::part(void* memory, std::int64_t begin, std::int64_t size) const {
+  return compact_array(static_cast<std::byte*>(memory) + begin * size_of(plan_.dtype), size, plan_.dtype);
 }
 
-const LowRankPlan& PowerSgdExchange::low_rank() {
-  packed_.matrices.clear();
+const LowRankPlan& PowerSgdExchange::low_rank(Work& work, const Array& memory) {
+  work.matrices.clear();
   for (const Matrix& matrix : matrices_) {
     if (matrix.rank == 0) continue;
-    packed_.matrices.push_back({part(packed_.memory, matrix.begin, matrix.size()), matrix.rows, matrix.cols,
-                                matrix.rank, part(p_, matrix.p_begin, 0).data, part(next_q_, matrix.q_begin, 0).data,
-                                seen(matrix).data, part(q_, matrix.q_begin, 0).data});
+    work.matrices.push_back({part(memory.data, matrix.begin, matrix.size()), matrix.rows, matrix.cols, matrix.rank,
+                             part(p_.data(), matrix.p_begin, 0).data, part(next_q_.data(), matrix.q_begin, 0).data,
+                             seen(matrix).data, part(q_.data(), matrix.q_begin, 0).data});
   }
-  packed_.low_rank.matrices = packed_.matrices;
-  return packed_.low_rank;
+  work.low_rank.matrices = work.matrices;
+  return work.low_rank;
 }
 
 /// The matrix's part of result().
-Array PowerSgdExchange::seen(const Matrix& matrix) const {
-  std::byte* first = static_cast<std::byte*>(result().data) + matrix.begin * size_of(plan_.dtype);
-  return compact_array(first, matrix.size(), plan_.dtype);
-}
+Array PowerSgdExchange::seen(const Matrix& matrix) const { return part(result().data, matrix.begin, matrix.size()); }
 
-void PowerSgdExchange::plan_dense(Window& window) {
+void PowerSgdExchange::plan_dense(Work& work, const Array& memory) {
   for (const Matrix& matrix : matrices_) {
     if (matrix.rank > 0) continue;
-    const Array wire = part(p_, matrix.p_begin, matrix.size());
-    const Array own = part(window.memory, matrix.begin, matrix.size());
-    window.out.add({wire, own}, own.size);
-    window.back.add({seen(matrix), wire}, own.size);
-    window.back.add({own, compact_array(nullptr, own.size, own.dtype)}, own.size);
+    const Array wire = part(p_.data(), matrix.p_begin, matrix.size());
+    const Array own = part(memory.data, matrix.begin, matrix.size());
+    work.out.add({wire, own}, own.size);
+    work.back.add({seen(matrix), wire}, own.size);
+    work.back.add({own, compact_array(nullptr, own.size, own.dtype)}, own.size);
   }
 }
 
 void PowerSgdExchange::exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) {
   const auto ranks = static_cast<double>(world_size());
   has_expanded_ = false;
-  backend().copy(packed_.out.plan(), 1, 1, queue());
+  backend().copy(packed_work_.out.plan(), 1, 1, queue());
   queue().copy(next_q_.data(), q_.data(), q_.bytes());
-  const LowRankPlan& plan = low_rank();
+  const LowRankPlan& plan = low_rank(packed_work_, packed());
   backend().project_rows(plan, queue());
   if (q_size_ == 0) set_has_sent();
-  data().all_reduce(part(p_, 0, p_size_), GRADSTEP_REDUCE_SUM, ranks, deadline);
+  data().all_reduce(part(p_.data(), 0, p_size_), GRADSTEP_REDUCE_SUM, ranks, deadline);
   backend().orthonormalize(plan, queue());
   backend().project_columns(plan, queue());
   set_has_sent();
-  if (q_size_ > 0) data().all_reduce(part(next_q_, 0, q_size_), GRADSTEP_REDUCE_SUM, ranks, deadline);
+  if (q_size_ > 0) data().all_reduce(part(next_q_.data(), 0, q_size_), GRADSTEP_REDUCE_SUM, ranks, deadline);
   // What came back are means; a sum is so many times that.
   factor_ = divisor == ranks ? 1 : ranks / divisor;
-  backend().copy(packed_.back.plan(), factor_, 1, queue());
-  backend().expand(plan, factor_, queue());  // what the factors leave out stays in packed_
+  backend().copy(packed_work_.back.plan(), factor_, 1, queue());
+  backend().expand(plan, factor_, queue());  // what the factors leave out stays in packed()
   has_expanded_ = true;
-  const Array p = part(p_, 0, p_size_);
-  const Array q = part(next_q_, 0, q_size_);
+  const Array p = part(p_.data(), 0, p_size_);
+  const Array q = part(next_q_.data(), 0, q_size_);
   p_norm_.arrays = {{&p, 1}, /*version=*/0};
   q_norm_.arrays = {{&q, 1}, /*version=*/0};
   backend().measure(p_norm_, &norms_.as<Norms>()->p, queue());
@@ -142,31 +139,30 @@ double PowerSgdExchange::largest() {
 
 // Where gradients of ranks nearly cancel, a finite mean leaves what is infinite on one of them, or would be in later
 // sums.
-void PowerSgdExchange::limit_kept() {
-  backend().clamp(array(packed_.memory), safe_bound(plan_.dtype), resources_.site.queue());
-}
+void PowerSgdExchange::limit_kept() { backend().clamp(packed(), safe_bound(plan_.dtype), resources_.site.queue()); }
 
 // From a factor that is zero, as all are of a gradient that is, none but zero would come in the next window.
 void PowerSgdExchange::commit() {
-  if (q_size_ > 0) backend().keep_factors(low_rank(), queue());
+  if (q_size_ > 0) backend().keep_factors(low_rank(packed_work_, packed()), queue());
   if (seen_norms_.q > kLargeFactor) {
     // Only its directions count: the next window's P must not become infinite of it. A power of two changes no bit.
-    const Array q = part(next_q_, 0, q_size_);
+    const Array q = part(next_q_.data(), 0, q_size_);
     const CopyItem itself{q, q};
     const double scale = std::max(std::ldexp(1.0, -std::ilogb(seen_norms_.q)), 0x1p-126);
     backend().copy({&q_work_, {&itself, 1}, {}}, scale, 1, queue());
   }
-  std::swap(packed_, residual_);
+  feedback_.commit();
+  std::swap(packed_work_, kept_work_);
   std::swap(q_, next_q_);
 }
 
 std::vector<KeptTensor> PowerSgdExchange::kept() {
   std::vector<KeptTensor> list;
+  feedback_.list(list);
   for (std::size_t i = 0; i < matrices_.size(); ++i) {
     const Matrix& matrix = matrices_[i];
-    list.push_back({i, "residual", part(residual_.memory, matrix.begin, matrix.size())});
     if (matrix.rank > 0) {
-      const Array factors = part(q_, matrix.q_begin, matrix.rank * matrix.cols);
+      const Array factors = part(q_.data(), matrix.q_begin, matrix.rank * matrix.cols);
       list.push_back({i, "factor", factors, {matrix.rank, matrix.cols}, /*replicated=*/true, /*is_scaled=*/false});
     }
   }
@@ -177,20 +173,17 @@ std::vector<KeptTensor> PowerSgdExchange::kept() {
 void PowerSgdExchange::finish(const BucketExchange& failed) {
   const auto* other = dynamic_cast<const PowerSgdExchange*>(&failed);
   if (other == nullptr) return;
-  queue().copy(packed_.memory.data(), other->packed_.memory.data(), packed_.memory.bytes());
+  feedback_.finish(other->feedback_, queue());
   queue().copy(p_.data(), other->p_.data(), p_.bytes());
-  if (!other->has_expanded_) backend().copy(packed_.back.plan(), 1, 1, queue());
+  if (!other->has_expanded_) backend().copy(kept_work_.back.plan(), 1, 1, queue());
   lacks_factor_ = !other->has_expanded_ && q_size_ > 0;
-  std::swap(packed_, residual_);
 }
 
 void PowerSgdExchange::rejoin(std::int32_t root, const Deadline& deadline) {
   data().broadcast(q_.data(), q_size_ * size_of(plan_.dtype), root, deadline);
   if (!lacks_factor_) return;
-  std::swap(packed_, residual_);
   queue().copy(next_q_.data(), q_.data(), q_.bytes());
-  backend().expand(low_rank(), 1, queue());
-  std::swap(packed_, residual_);
+  backend().expand(low_rank(kept_work_, carried()), 1, queue());
   lacks_factor_ = false;
 }
 

@@ -8,16 +8,18 @@
 
 #include "backend/own_plan.h"
 #include "reduce/bucket_exchange.h"
+#include "reduce/error_feedback.h"
 
 namespace gradstep {
 
 class PowerSgdExchange final : public BucketExchange {
  public:
+  /// `shapes` and `sizes` of the bucket's parameters, in the order of packing.
   PowerSgdExchange(ExchangeResources& resources, const BucketPlan& plan, const gradstep_reducer_options& checked,
-                   std::span<const std::vector<std::int64_t>> shapes);
+                   std::span<const std::vector<std::int64_t>> shapes, std::span<const std::int64_t> sizes);
 
-  Array packed() const override { return array(packed_.memory); }
-  Array carried() const override { return array(residual_.memory); }
+  Array packed() const override { return feedback_.packed(); }
+  Array carried() const override { return feedback_.kept(); }
   void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override;
   double largest() override;
   void limit_kept() override;
@@ -37,10 +39,9 @@ class PowerSgdExchange final : public BucketExchange {
     std::int64_t size() const { return rows * cols; }
   };
 
-  /// The gradients of a window, and the copies of what travels densely: out to p_, and back to result() with nothing
-  /// left for a residual.
-  struct Window {
-    Buffer memory;
+  /// The work on one of the two memories of feedback_: the copies of what travels densely, out to p_, and back to
+  /// result() with nothing left for a residual; and the plan of the others, with the factors p_ and next_q_.
+  struct Work {
     OwnPlan<CopyPlan, CopyItem> out;
     OwnPlan<CopyPlan, CopyItem> back;
     std::vector<LowRank> matrices;  // which low_rank shows
@@ -48,17 +49,17 @@ class PowerSgdExchange final : public BucketExchange {
   };
 
   void start(const Matrix& matrix);
-  void plan_dense(Window& window);
-  Array part(const Buffer& buffer, std::int64_t begin, std::int64_t size) const;
-  /// The plan of packed_, with the factors p_ and next_q_, and result().
-  const LowRankPlan& low_rank();
+  void plan_dense(Work& work, const Array& memory);
+  Array part(void* memory, std::int64_t begin, std::int64_t size) const;
+  const LowRankPlan& low_rank(Work& work, const Array& memory);
   Array seen(const Matrix& matrix) const;
 
   std::vector<Matrix> matrices_;  // one per parameter
   std::int64_t p_size_ = 0;
   std::int64_t q_size_ = 0;
-  Window packed_;  // gradient + residual; less what was sent it is the next residual
-  Window residual_;
+  ErrorFeedback feedback_;
+  Work packed_work_;
+  Work kept_work_;
   Buffer p_;  // factors, and in between what travels densely
   Buffer q_;  // of the last window; where the next one starts
   Buffer next_q_;
@@ -72,7 +73,7 @@ class PowerSgdExchange final : public BucketExchange {
   Buffer norms_;               // at the site
   Norms seen_norms_;           // the same, where largest() has asked
   double factor_ = 1;          // of the last expansion
-  bool has_expanded_ = false;  // packed_ is less what was sent
+  bool has_expanded_ = false;  // packed() is less what was sent
   bool lacks_factor_ = false;  // finish() waits for the Q that rejoin() brings
 };
 

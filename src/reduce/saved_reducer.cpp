@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-//
-// What a reducer keeps from window to window, in a file: "<parameter>/residual" and its like.
+#include "reduce/saved_reducer.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -11,7 +11,6 @@
 
 #include "backend/host_copies.h"
 #include "core/error.h"
-#include "reduce/reducer.h"
 
 namespace gradstep {
 
@@ -55,13 +54,12 @@ void add(const Array& to, const std::byte* from) {
 
 }  // namespace
 
-SavedPart Reducer::save() const {
-  check_closed();
+SavedPart SavedReducer::save() const {
   SavedPart part;
   save_parameters(part, schema_);
   part.set("mode", std::int64_t{options().mode});
-  part.set("windows", state_.windows);
-  if (state_.loss_scale != 1) part.set("loss_scale", state_.loss_scale);
+  part.set("windows", resources_.state->windows);
+  if (resources_.state->loss_scale != 1) part.set("loss_scale", resources_.state->loss_scale);
   for (Entry& entry : entries_of(buckets_, schema_)) {
     SavedTensor tensor;
     tensor.key = std::move(entry.key);
@@ -74,8 +72,7 @@ SavedPart Reducer::save() const {
   return part;
 }
 
-std::function<void()> Reducer::check_saved(const LoadedPart& part) {
-  check_closed();
+std::function<void()> SavedReducer::load_numbers(const LoadedPart& part) const {
   check_parameters(part, schema_);
   if (part.integer("mode") != options().mode) {
     fail(GRADSTEP_ERR_MISMATCH, "the saved reducer has mode {}, this one has {}", part.integer("mode"), options().mode);
@@ -87,20 +84,20 @@ std::function<void()> Reducer::check_saved(const LoadedPart& part) {
   if (!(loss_scale > 0) || !std::isfinite(loss_scale)) {
     fail(GRADSTEP_ERR_CORRUPT, "the saved reducer has loss_scale {}, expected a finite number above 0", loss_scale);
   }
-  return [this, windows, loss_scale] {
-    state_.windows = windows;
-    state_.loss_scale = loss_scale;
+  return [state = resources_.state, windows, loss_scale] {
+    state->windows = windows;
+    state->loss_scale = loss_scale;
   };
 }
 
-std::function<void()> Reducer::load(LoadedPart& part) {
-  return [first = check_saved(part), second = load_kept({&part, 1}, part)] {
+std::function<void()> SavedReducer::load(LoadedPart& part) const {
+  return [first = load_numbers(part), second = load_kept({&part, 1}, part)] {
     first();
     second();
   };
 }
 
-std::function<void()> Reducer::load_kept(std::span<LoadedPart> ranks, LoadedPart& any) {
+std::function<void()> SavedReducer::load_kept(std::span<LoadedPart> ranks, LoadedPart& any) const {
   struct Source {
     Array to;
     std::vector<const std::byte*> from;
@@ -129,21 +126,20 @@ std::function<void()> Reducer::load_kept(std::span<LoadedPart> ranks, LoadedPart
   for (const Source& source : sources) largest = std::max(largest, source.to.bytes());
   const auto sum =
       std::make_shared<Buffer>(resources_.context->allocate(static_cast<std::size_t>(largest), /*zeroed=*/false));
-  return [this, sources = std::move(sources), sum] {
+  return [self = *this, sources = std::move(sources), sum] {
     for (const Source& source : sources) {
       const auto bytes = static_cast<std::size_t>(source.to.bytes());
       if (bytes == 0) continue;
       std::memset(sum->data(), 0, bytes);
       const Array numbers = compact_array(sum->data(), source.to.size, source.to.dtype);
       for (const std::byte* from : source.from) add(numbers, from);
-      queue().upload(source.to.data, sum->data(), bytes);
+      self.queue().upload(source.to.data, sum->data(), bytes);
     }
-    complete_ = false;
+    self.outcome_.forget();
   };
 }
 
-void Reducer::take_over(Reducer& old, bool finished) {
-  check_closed();
+void SavedReducer::take_over(const SavedReducer& old, bool finished) const {
   old.resources_.join();
   std::map<std::string, Array> from;
   for (const Entry& entry : entries_of(old.buckets_, old.schema_)) from[entry.key] = entry.tensor.array;
@@ -153,29 +149,29 @@ void Reducer::take_over(Reducer& old, bool finished) {
     if (other == from.end() || to.size == 0) continue;  // AUTO may have chosen another mode for this bucket
     queue().copy(to.data, other->second.data, static_cast<std::size_t>(to.bytes()));
   }
-  state_.windows = old.state_.windows;
-  state_.loss_scale = old.state_.loss_scale;
+  resources_.state->windows = old.resources_.state->windows;
+  resources_.state->loss_scale = old.resources_.state->loss_scale;
   if (!finished || !old.has_sent_all()) return;
-  std::size_t b = 0;
-  const auto finish = [&](Bucket& bucket) {
-    const Bucket& failed = *old.buckets_[b++];
-    if (!bucket.is_empty()) bucket.exchange().finish(failed.exchange());
-  };
-  run_in_lane(finish, buckets_);
+  resources_.run_in_lane([&] {
+    for (std::size_t b = 0; b < buckets_.size(); ++b) {
+      if (!buckets_[b]->is_empty()) buckets_[b]->exchange().finish(old.buckets_[b]->exchange());
+    }
+  });
 }
 
 /// Only then can the peers have finished the window.
-bool Reducer::has_sent_all() const {
+bool SavedReducer::has_sent_all() const {
   return std::all_of(buckets_.begin(), buckets_.end(),
                      [](const auto& bucket) { return bucket->is_empty() || bucket->exchange().has_sent(); });
 }
 
-void Reducer::rejoin(std::int32_t root, const Deadline& deadline) {
-  comm().broadcast(&state_.windows, sizeof state_.windows, root, deadline);
-  const auto rejoin = [&](Bucket& bucket) {
-    if (!bucket.is_empty()) bucket.exchange().rejoin(root, deadline);
-  };
-  run_in_lane(rejoin, buckets_);
+void SavedReducer::rejoin(std::int32_t root, const Deadline& deadline) const {
+  resources_.comm->broadcast(&resources_.state->windows, sizeof resources_.state->windows, root, deadline);
+  resources_.run_in_lane([&] {
+    for (const auto& bucket : buckets_) {
+      if (!bucket->is_empty()) bucket->exchange().rejoin(root, deadline);
+    }
+  });
   resources_.data->settle(deadline);
 }
 

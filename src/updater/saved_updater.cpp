@@ -169,7 +169,7 @@ std::map<std::string, SavedPart> Updater::save() {
     }
     if (reducer_) {
       // What the reducer is goes into the file once, what each rank has kept under its own name.
-      SavedPart reducer = reducer_->save();
+      SavedPart reducer = reducer_->saved().save();
       SavedPart kept;
       kept.tensors.swap(reducer.tensors);
       parts[kReducer] = std::move(reducer);
@@ -204,7 +204,7 @@ std::function<void()> Updater::load_reducer(const StateFile& file, std::int64_t 
   if (!reducer_) return [] {};
   if (file.metadata().count(std::string(kReducer) + "mode") == 0) return [] {};  // saved without one
   const LoadedPart common(file, kReducer);
-  const std::function<void()> take_common = reducer_->check_saved(common);
+  const std::function<void()> take_common = reducer_->saved().load_numbers(common);
   std::vector<LoadedPart> kept;
   const Communicator& comm = reducer_->comm();
   const bool has_kept = has_tensors(file, kept_prefix(0));
@@ -214,7 +214,7 @@ std::function<void()> Updater::load_reducer(const StateFile& file, std::int64_t 
     if (!has_kept) break;  // one is enough to find that it is missing, if it is
   }
   LoadedPart any(file, kept_prefix(0));
-  return [take_common, take_kept = reducer_->load_kept(kept, any)] {
+  return [take_common, take_kept = reducer_->saved().load_kept(kept, any)] {
     take_common();
     take_kept();
   };

@@ -364,7 +364,7 @@ void Updater::recover(Communicator* comm, const BufferList& params) {
   // A window that the root has skipped has left nothing behind.
   const bool is_applied = local_ || recovery.root_standing().steps > recovery.own_standing().steps;
   if (reducer_) reducer->take_over(*reducer_, waits() && recovery.is_finished_by_root() && is_applied);
-  reducer->rejoin(recovery.root(), deadline);
+  reducer->saved().rejoin(recovery.root(), deadline);
   if (!comm->vote(true, deadline)) fail(GRADSTEP_ERR_ABORTED, "a rank did not agree to recover");
   recovery.commit();
   go_on_from(recovery);

@@ -133,7 +133,7 @@ TEST_P(OnEngines, SparseSumsLoseNothing) {
           }();
           const gradstep_tensor tensor = gradient.tensor();
           host::reduce(reducer, &tensor, &tensor, 1, 1);
-          const auto* residual = static_cast<const float*>(reducer.residual(0).data);
+          const auto* residual = static_cast<const float*>(reducer.memory().residual(0).data);
           old.assign(residual, residual + kSize);
           Values& out = sent[window][rank];
           out.assign(kSize, 0);

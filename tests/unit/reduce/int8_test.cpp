@@ -109,7 +109,7 @@ void expect_nothing_lost(std::int32_t ranks, std::int32_t average) {
     if (comm.rank() == 0) results = sums;
     auto& residuals = kept[static_cast<std::size_t>(comm.rank())];
     for (std::size_t i = 0; i < kCodedShapes.size(); ++i) {
-      const Array residual = reducer.residual(i);
+      const Array residual = reducer.memory().residual(i);
       const auto* numbers = static_cast<const float*>(residual.data);
       residuals.insert(residuals.end(), numbers, numbers + residual.size);
     }
@@ -140,7 +140,7 @@ TEST(Int8, WithoutResidualsEveryWindowIsAlike) {
       host::reduce(reducer, views.data(), views.data(), views.size(), 1);
     }
     for (std::size_t i = 0; i < kCodedShapes.size(); ++i) EXPECT_EQ(results[0][i].values, results[1][i].values) << i;
-    expect_error(GRADSTEP_ERR_INVALID_STATE, "residuals", [&] { static_cast<void>(reducer.residual(0)); });
+    expect_error(GRADSTEP_ERR_INVALID_STATE, "residuals", [&] { static_cast<void>(reducer.memory().residual(0)); });
   });
 }
 

@@ -60,7 +60,7 @@ std::vector<float> run_windows(Communicator& comm, const gradstep_reducer_option
                      options.mode == GRADSTEP_REDUCER_SPARSE_THRESHOLD || options.mode == GRADSTEP_REDUCER_POWERSGD ||
                      options.mode == GRADSTEP_REDUCER_INT8;
   for (std::size_t i = 0; keeps && i < kShapes.size(); ++i) {
-    const auto* numbers = static_cast<const float*>(reducer.residual(i).data);
+    const auto* numbers = static_cast<const float*>(reducer.memory().residual(i).data);
     all.insert(all.end(), numbers, numbers + reducer.schema()[i].size);
   }
   return all;

@@ -90,7 +90,7 @@ TEST(PowerSgd, ResultsAndResidualAddUpToTheGradients) {
       host::reduce(reducer, &tensor, &tensor, 1, 1);
       for (std::size_t k = 0; k < sum.size(); ++k) results[k] += g.values[k];
     }
-    const auto* residual = static_cast<const double*>(reducer.residual(0).data);
+    const auto* residual = static_cast<const double*>(reducer.memory().residual(0).data);
     for (std::size_t k = 0; k < sum.size(); ++k) ASSERT_NEAR(results[k] + residual[k], sum[k], 1e-12) << k;
   });
 }
@@ -126,7 +126,7 @@ TEST(PowerSgd, AWarmStartFindsTheLargestSingularVectors) {
     m[kCols + 1] = 1;
     std::vector<double> result;
     for (int w = 0; w < 4; ++w) {
-      std::memset(reducer.residual(0).data, 0, sizeof(double) * m.size());
+      std::memset(reducer.memory().residual(0).data, 0, sizeof(double) * m.size());
       TestTensor<double> g({kRows, kCols}, m);
       const gradstep_tensor tensor = g.tensor();
       host::reduce(reducer, &tensor, &tensor, 1, 1);
@@ -172,11 +172,11 @@ TEST(PowerSgd, FactorsAndResidualsAreSavedAndGoOnWithTheSameBits) {
       return a.values;
     };
     for (std::uint32_t w = 0; w < 3; ++w) reduce(whole, w);
-    const std::string bytes = saved_bytes("reducer", {{"", whole.save()}});
+    const std::string bytes = saved_bytes("reducer", {{"", whole.saved().save()}});
     Reducer resumed(make_context(), comm, power_options(2), schema);
     const StateFile file = read_bytes(bytes);
     LoadedPart part(file, "");
-    resumed.load(part)();
+    resumed.saved().load(part)();
     EXPECT_EQ(reduce(whole, 3), reduce(resumed, 3));
   });
 }

@@ -27,10 +27,10 @@ std::vector<float> reduce(Reducer& reducer, std::int32_t seed) {
 void load(Reducer& reducer, const std::string& bytes) {
   const StateFile file = read_bytes(bytes);
   LoadedPart part(file, "");
-  reducer.load(part)();
+  reducer.saved().load(part)();
 }
 
-std::string save(Reducer& reducer) { return saved_bytes("reducer", {{"", reducer.save()}}); }
+std::string save(Reducer& reducer) { return saved_bytes("reducer", {{"", reducer.saved().save()}}); }
 
 // Residuals go by parameter: the plan may be another one.
 TEST(SavedReducer, AnotherReducerGoesOnWithTheSameBits) {
@@ -60,10 +60,10 @@ TEST(SavedReducer, MemoryIsTakenBeforeAnythingIsTakenOver) {
     const StateFile file = read_bytes(bytes);
     LoadedPart part(file, "");
     left = 0;
-    expect_error(GRADSTEP_ERR_OUT_OF_MEMORY, "allocator", [&] { second.load(part); });
+    expect_error(GRADSTEP_ERR_OUT_OF_MEMORY, "allocator", [&] { second.saved().load(part); });
     EXPECT_TRUE(save(second) == before);
     LoadedPart again(file, "");
-    const auto take_over = second.load(again);
+    const auto take_over = second.saved().load(again);
     left = 0;
     EXPECT_NO_THROW(take_over());
     EXPECT_EQ(left, 0) << "nothing was allocated";
@@ -88,7 +88,7 @@ TEST(TakenOverReducer, RanksThatStoodApartHoldTheSameBitsAgain) {
       for (int window = 0; window <= comm.rank(); ++window) reduce(old, 3 * comm.rank() + window);
       Reducer reducer(make_context(), comm, options, schema);
       if (comm.rank() == 0 || !ef21) reducer.take_over(old);  // a rank that has just joined brings nothing
-      reducer.rejoin(0, comm.deadline());
+      reducer.saved().rejoin(0, comm.deadline());
       auto mine = rank_gradients(comm.rank());
       const auto grads = tensors_of(mine);
       host::reduce(reducer, grads.data(), grads.data(), grads.size(), 1);
@@ -123,7 +123,7 @@ TEST(SavedReducer, ADamagedLossScaleIsRefused) {
     Reducer reducer(make_context(), comm, sparse(64), schema);
     EXPECT_EQ(save(reducer).find("loss_scale"), std::string::npos);
     for (const double scale : {0.0, -2.0, HUGE_VAL}) {
-      SavedPart part = reducer.save();
+      SavedPart part = reducer.saved().save();
       part.set("loss_scale", scale);
       expect_error(GRADSTEP_ERR_CORRUPT, "loss_scale", [&] { load(reducer, saved_bytes("reducer", {{"", part}})); });
     }
@@ -138,8 +138,8 @@ TEST(SavedReducer, AnotherModeOrADamagedResidualIsRefusedAndChangesNothing) {
     const std::string before = save(reducer);
     Reducer dense(make_context(), comm, reducer_options(), schema);
     expect_error(GRADSTEP_ERR_MISMATCH, "has mode 4, this one has 0", [&] { load(dense, before); });
-    static_cast<float*>(reducer.residual(3).data)[5] = std::numeric_limits<float>::quiet_NaN();
-    SavedPart part = reducer.save();
+    static_cast<float*>(reducer.memory().residual(3).data)[5] = std::numeric_limits<float>::quiet_NaN();
+    SavedPart part = reducer.saved().save();
     for (SavedTensor& tensor : part.tensors) tensor.is_finite = false;  // as a file that somebody else has written
     const std::string damaged = saved_bytes("reducer", {{"", part}});
     Reducer other(make_context(), comm, sparse(64), schema);

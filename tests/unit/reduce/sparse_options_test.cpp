@@ -70,7 +70,7 @@ TEST(MomentumCorrection, IsLocalMomentumWithMaskedFactors) {
     for (std::uint32_t w = 0; w < kWindows; ++w) {
       ASSERT_EQ(reduce_one(reducer, gradient(comm.rank(), w)), expected[w]) << "window " << w;
     }
-    const auto* kept = static_cast<const float*>(reducer.residual(0).data);
+    const auto* kept = static_cast<const float*>(reducer.memory().residual(0).data);
     EXPECT_EQ(Values(kept, kept + kSize), accumulated[static_cast<std::size_t>(comm.rank())]);
   });
 }
@@ -154,11 +154,11 @@ TEST(SparseOptions, WhatTheyKeepIsSavedAndGoesOnWithTheSameBits) {
       const Schema schema = make_schema({{500}});
       Reducer whole(make_context(), comm, options, schema);
       for (std::uint32_t w = 0; w < 2; ++w) reduce_one(whole, gradient(comm.rank(), w));
-      const std::string bytes = saved_bytes("reducer", {{"", whole.save()}});
+      const std::string bytes = saved_bytes("reducer", {{"", whole.saved().save()}});
       Reducer resumed(make_context(), comm, options, schema);
       const StateFile file = read_bytes(bytes);
       LoadedPart part(file, "");
-      resumed.load(part)();
+      resumed.saved().load(part)();
       for (std::uint32_t w = 2; w < 6; ++w) {
         EXPECT_EQ(reduce_one(whole, gradient(comm.rank(), w)), reduce_one(resumed, gradient(comm.rank(), w)));
       }

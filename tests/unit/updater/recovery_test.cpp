@@ -66,7 +66,7 @@ TEST(Recovery, SurvivorsKeepTheirResiduals) {
     auto grads = micro_batch(rank);
     replica.push(grads);
     const auto residual = [&] {
-      const Array view = replica.reducer->residual(1);
+      const Array view = replica.reducer->memory().residual(1);
       const auto* data = static_cast<const float*>(view.data);
       return std::vector<float>(data, data + replica.reducer->schema()[1].size);
     };

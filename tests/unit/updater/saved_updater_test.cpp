@@ -252,7 +252,7 @@ TEST(SavedUpdater, WhatCannotBeSavedOnOneRankIsNotSavedOnAny) {
 }
 
 std::vector<float> residual_of(Reducer& reducer, std::size_t i) {
-  const Array view = reducer.residual(i);
+  const Array view = reducer.memory().residual(i);
   const auto* data = static_cast<const float*>(view.data);
   return std::vector<float>(data, data + reducer.schema()[i].size);
 }

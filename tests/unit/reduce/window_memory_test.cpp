@@ -49,7 +49,7 @@ std::vector<Kind> kinds() {
   return list;
 }
 
-std::string save(Reducer& reducer) { return saved_bytes("reducer", {{"", reducer.save()}}); }
+std::string save(Reducer& reducer) { return saved_bytes("reducer", {{"", reducer.saved().save()}}); }
 
 using Gradients = std::vector<TestTensor<float>>;
 
@@ -74,7 +74,7 @@ bool all_finite(const std::vector<float>& numbers) {
 }
 
 // More elements than a selection takes; in one bucket of several; of values whose sums alone overflow, too.
-TEST(Kept, AWindowThatIsNotFiniteLeavesEverythingAsItWas) {
+TEST(WindowMemory, AWindowThatIsNotFiniteLeavesEverythingAsItWas) {
   for (const Kind& kind : kinds()) {
     for (const float bad : {kInfinity, kNan, 3e38F}) {
       run_ranks(2, [&](Communicator& comm) {
@@ -103,7 +103,7 @@ TEST(Kept, AWindowThatIsNotFiniteLeavesEverythingAsItWas) {
   }
 }
 
-TEST(Kept, WindowsOfPushesAndOfOneBucketLeaveNothingEither) {
+TEST(WindowMemory, WindowsOfPushesAndOfOneBucketLeaveNothingEither) {
   for (const Kind& kind : kinds()) {
     run_ranks(2, [&](Communicator& comm) {
       Reducer reducer(make_context(), comm, kind.options, make_schema(kGradientShapes));
@@ -121,7 +121,7 @@ TEST(Kept, WindowsOfPushesAndOfOneBucketLeaveNothingEither) {
 }
 
 // What is kept is finite, the result is not once it is divided by a weight far below 1 or rounded to f16.
-TEST(Kept, TheResultIsLookedAtAsTheHostGetsIt) {
+TEST(WindowMemory, TheResultIsLookedAtAsTheHostGetsIt) {
   run_ranks(2, [&](Communicator& comm) {
     auto options = reducer_options(GRADSTEP_AVERAGE_WEIGHTED);
     options.mode = GRADSTEP_REDUCER_SPARSE_TOPK;
@@ -130,7 +130,7 @@ TEST(Kept, TheResultIsLookedAtAsTheHostGetsIt) {
     const auto window = [](Reducer& reducer, const gradstep_tensor& grad, const gradstep_tensor& result,
                            double weight) {
       host::reduce(reducer, &grad, &result, 1, weight);
-      const auto* residual = static_cast<const float*>(reducer.residual(0).data);
+      const auto* residual = static_cast<const float*>(reducer.memory().residual(0).data);
       return std::vector<float>(residual, residual + 4);
     };
     TestTensor<float> g({4}, {4e30F, 3e30F, 2e30F, 1e30F});
@@ -154,7 +154,7 @@ TEST(Kept, TheResultIsLookedAtAsTheHostGetsIt) {
 }
 
 // The right factor of a window starts the next one; its length does not count.
-TEST(Kept, LargeFiniteGradientsDoNotMakeTheNextWindowInfinite) {
+TEST(WindowMemory, LargeFiniteGradientsDoNotMakeTheNextWindowInfinite) {
   run_ranks(2, [](Communicator& comm) {
     auto options = reducer_options();
     options.mode = GRADSTEP_REDUCER_POWERSGD;
@@ -170,7 +170,7 @@ TEST(Kept, LargeFiniteGradientsDoNotMakeTheNextWindowInfinite) {
 }
 
 // 3e38 less a mean of -1e38 is beyond f32, on one rank alone.
-TEST(Kept, AResidualThatIsTooLargeForItsDtypeIsCutOff) {
+TEST(WindowMemory, AResidualThatIsTooLargeForItsDtypeIsCutOff) {
   auto options = reducer_options();
   options.mode = GRADSTEP_REDUCER_POWERSGD;
   options.rank = 1;
@@ -186,7 +186,7 @@ TEST(Kept, AResidualThatIsTooLargeForItsDtypeIsCutOff) {
       return g.values;
     };
     EXPECT_NEAR(reduce_one(comm.rank() == 0 ? 3e38F : -3e38F)[0], -1e38F, 1e33F);
-    const auto* residual = static_cast<const float*>(reducer.residual(0).data);
+    const auto* residual = static_cast<const float*>(reducer.memory().residual(0).data);
     EXPECT_TRUE(all_finite({residual, residual + 64}));
     if (comm.rank() == 0) {
       EXPECT_EQ(residual[0], 0x1p100F);
@@ -199,7 +199,7 @@ TEST(Kept, AResidualThatIsTooLargeForItsDtypeIsCutOff) {
 }
 
 // Powers of two change no bit of what is neither tiny nor huge.
-TEST(Kept, ANewLossScaleChangesTheUnitsAlone) {
+TEST(WindowMemory, ANewLossScaleChangesTheUnitsAlone) {
   for (const Kind& kind : kinds()) {
     if (kind.options.mode == GRADSTEP_REDUCER_SPARSE_THRESHOLD) continue;  // which is in units of gradients
     run_ranks(2, [&](Communicator& comm) {
@@ -208,7 +208,7 @@ TEST(Kept, ANewLossScaleChangesTheUnitsAlone) {
       Reducer plain(make_context(), comm, kind.options, schema);
       std::int32_t window = 0;
       for (const float scale : {65536.0F, 65536.0F, 256.0F, 1024.0F, 1.0F}) {
-        scaled.set_loss_scale(scale);
+        scaled.memory().set_loss_scale(scale);
         std::vector<float> expected = reduce(plain, gradients_of(comm, window));
         for (float& x : expected) x *= scale;
         EXPECT_EQ(reduce(scaled, gradients_of(comm, window, scale)), expected) << kind.name << ", window " << window;
@@ -219,39 +219,39 @@ TEST(Kept, ANewLossScaleChangesTheUnitsAlone) {
   }
 }
 
-TEST(Kept, ALossScaleIsSavedAndBeyondTheDtypeSaturates) {
+TEST(WindowMemory, ALossScaleIsSavedAndBeyondTheDtypeSaturates) {
   run_ranks(1, [](Communicator& comm) {
     const auto options = kinds()[0].options;
     const Schema schema = make_schema(kGradientShapes);
     Reducer first(make_context(), comm, options, schema);
-    first.set_loss_scale(65536);
+    first.memory().set_loss_scale(65536);
     reduce(first, gradients_of(comm, 0, 65536));
     const std::string bytes = save(first);
     Reducer second(make_context(), comm, options, schema);
     const StateFile file = read_bytes(bytes);
     LoadedPart part(file, "");
-    second.load(part)();
+    second.saved().load(part)();
     EXPECT_TRUE(save(second) == bytes);
-    first.set_loss_scale(256);
-    second.set_loss_scale(256);
+    first.memory().set_loss_scale(256);
+    second.memory().set_loss_scale(256);
     EXPECT_TRUE(save(second) == save(first));
-    first.set_loss_scale(0x1p120);
-    first.set_loss_scale(0x1p130);
-    const auto* residual = static_cast<const float*>(first.residual(3).data);
+    first.memory().set_loss_scale(0x1p120);
+    first.memory().set_loss_scale(0x1p130);
+    const auto* residual = static_cast<const float*>(first.memory().residual(3).data);
     EXPECT_TRUE(all_finite({residual, residual + 1000}));
   });
 }
 
-TEST(Kept, AScaleThatIsNoneOrComesInsideAWindowIsRefused) {
+TEST(WindowMemory, AScaleThatIsNoneOrComesInsideAWindowIsRefused) {
   run_ranks(1, [](Communicator& comm) {
     Reducer reducer(make_context(), comm, kinds()[0].options, make_schema(kGradientShapes));
     for (const double scale : {0.0, -1.0, HUGE_VAL, std::nan("")}) {
-      expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "scale: is", [&] { reducer.set_loss_scale(scale); });
+      expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "scale: is", [&] { reducer.memory().set_loss_scale(scale); });
     }
     reducer.begin(1);
-    expect_error(GRADSTEP_ERR_INVALID_STATE, "pending", [&] { reducer.set_loss_scale(2); });
+    expect_error(GRADSTEP_ERR_INVALID_STATE, "pending", [&] { reducer.memory().set_loss_scale(2); });
     reducer.cancel();
-    reducer.set_loss_scale(2);
+    reducer.memory().set_loss_scale(2);
   });
 }
 

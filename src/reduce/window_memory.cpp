@@ -1,16 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a window leaves for the next one: residuals, velocities, estimates, factors. A window whose result is not finite
-// leaves nothing, for the host skips it. All ranks decide alike, because the result has the same bits on all of them.
 // An exchange bounds its result by the few numbers that were exchanged; the result itself is read only where that bound
 // is too large.
+#include "reduce/window_memory.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
+#include <vector>
 
 #include "core/error.h"
-#include "reduce/reducer.h"
 
 namespace gradstep {
 
@@ -21,28 +22,28 @@ constexpr double kFitsHalf = 0x1p15;
 
 bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
-}  // namespace
-
-double safe_bound(DType dtype) { return dtype == DType::f64 ? 0x1p900 : 0x1p100; }
-
-bool ExchangeResources::is_finite(const Array& numbers, Queue& queue) const {
-  auto* count = nonfinite.as<std::int64_t>();
-  queue.zero(count, sizeof *count);
-  backend().count_nonfinite(numbers, count, queue);
-  return read(queue, count) == 0;
+double largest_of(DType dtype) {
+  return dtype == DType::f64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
 }
 
-void Reducer::measure_window(Chosen exchanged, const BufferList& targets) {
-  keeps_ =
-      !has_memory_ || std::ranges::all_of(exchanged, [&](const auto& bucket) { return is_finite(*bucket, targets); });
+}  // namespace
+
+WindowMemory::WindowMemory(ExchangeResources& resources, const BucketLayout& layout, const ControlRound& control)
+    : resources_(resources), layout_(layout), control_(control) {
+  exists_ =
+      std::ranges::any_of(layout.buckets(), [](const auto& bucket) { return !bucket->exchange().kept().empty(); });
+}
+
+void WindowMemory::measure(std::span<const std::unique_ptr<Bucket>> exchanged, const BufferList& targets) {
+  keeps_ = !exists_ || std::ranges::all_of(exchanged, [&](const auto& bucket) { return is_finite(*bucket, targets); });
 }
 
 /// In the bucket, and in what the host gets of it.
-bool Reducer::is_finite(Bucket& bucket, const BufferList& targets) {
+bool WindowMemory::is_finite(Bucket& bucket, const BufferList& targets) const {
   if (bucket.is_empty()) return true;
   double largest = bucket.exchange().largest();
   const Array result = bucket.exchange().result();
-  if (is_weighted()) {
+  if (control_.is_weighted()) {
     // A total weight of zero makes the result zero, whatever was exchanged.
     if (control_.total_weight() == 0) return largest <= safe_bound(result.dtype);
     largest /= control_.total_weight();
@@ -55,7 +56,7 @@ bool Reducer::is_finite(Bucket& bucket, const BufferList& targets) {
   WorkList work;
   std::vector<Array> halves;
   for (const std::size_t i : bucket.parameters()) {
-    if (targets[i].data == nullptr || !is_half(targets[i].dtype) || !places_[i].shown) continue;
+    if (targets[i].data == nullptr || !is_half(targets[i].dtype) || !control_.has_gradient(i)) continue;
     work.append(targets[i].size);
     halves.push_back(targets[i]);
   }
@@ -65,31 +66,24 @@ bool Reducer::is_finite(Bucket& bucket, const BufferList& targets) {
   return std::isfinite(read(queue(), norm));
 }
 
-void Reducer::commit(Chosen exchanged) {
+void WindowMemory::commit(std::span<const std::unique_ptr<Bucket>> exchanged) {
   if (!keeps_) return;
-  run_in_lane([](Bucket& bucket) { bucket.exchange().commit(); }, exchanged);
-  ++state_.windows;
+  resources_.run_in_lane([&] {
+    for (const auto& bucket : exchanged) bucket->exchange().commit();
+  });
+  ++resources_.state->windows;
 }
 
-void Reducer::commit() { commit(buckets_); }
-
-void Reducer::run_in_lane(FunctionRef<void(Bucket&)> work, Chosen chosen) {
-  resources_.follow(resources_.record());
-  for (const auto& bucket : chosen) work(*bucket);
-  resources_.join();
-}
-
-void Reducer::set_loss_scale(double scale) {
+void WindowMemory::set_loss_scale(double scale) {
   if (!(scale > 0) || !std::isfinite(scale)) {
     fail_argument("scale: is {}, expected a finite number above 0", scale);
   }
-  check_closed();
-  if (scale == state_.loss_scale) return;
+  if (scale == resources_.state->loss_scale) return;
   // A factor of f32 all the same: zero times it is zero.
-  const double factor = std::min(scale / state_.loss_scale, 0x1p127);
+  const double factor = std::min(scale / resources_.state->loss_scale, 0x1p127);
   OwnPlan<CopyPlan, CopyItem> kept;
   std::vector<Array> arrays;
-  for (const auto& bucket : buckets_) {
+  for (const auto& bucket : layout_.buckets()) {
     for (const KeptTensor& tensor : bucket->exchange().kept()) {
       if (!tensor.is_scaled || tensor.array.size == 0) continue;
       kept.add({tensor.array, tensor.array}, tensor.array.size);
@@ -98,12 +92,21 @@ void Reducer::set_loss_scale(double scale) {
   }
   if (!arrays.empty()) backend().copy(kept.plan(), factor, 1, queue());
   if (factor > 1) {
-    for (const Array& array : arrays)
-      backend().clamp(
-          array, array.dtype == DType::f64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max(),
-          queue());
+    for (const Array& array : arrays) backend().clamp(array, largest_of(array.dtype), queue());
   }
-  state_.loss_scale = scale;
+  resources_.state->loss_scale = scale;
+}
+
+Array WindowMemory::residual(std::size_t parameter) const {
+  if (parameter >= layout_.parameters()) {
+    fail_argument("index: is {}, the schema has {} parameters", parameter, layout_.parameters());
+  }
+  for (const KeptTensor& kept : layout_.bucket_of(parameter).exchange().kept()) {
+    if (kept.position == layout_.place_of(parameter).position && std::string_view(kept.name) == "residual") {
+      return kept.array;
+    }
+  }
+  fail(GRADSTEP_ERR_INVALID_STATE, "reducer: this mode keeps no residuals, or options.residual is 0");
 }
 
 }  // namespace gradstep

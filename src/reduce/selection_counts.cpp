@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "reduce/selection_counts.h"
+
+#include <cstring>
+
+#include "core/error.h"
+
+namespace gradstep {
+
+SelectionCounts::SelectionCounts(const ExchangeResources& resources, bool refuses_nans)
+    : resources_(resources),
+      refuses_nans_(refuses_nans),
+      gathered_(resources.site.allocate((1 + world_size()) * world_size() * sizeof(std::int64_t), /*zeroed=*/true)),
+      numbers_(2 * world_size()) {}
+
+void SelectionCounts::gather(const void* own, std::size_t pieces, const Deadline& deadline) {
+  const auto bytes = static_cast<std::int64_t>((1 + pieces) * sizeof(std::int64_t));
+  read(resources_.data->all_gather_seen(own, gathered_.data(), bytes, bytes, deadline), pieces);
+}
+
+void SelectionCounts::read(const DataPlane::Seen& seen, std::size_t pieces) {
+  pieces_ = pieces;
+  const std::size_t length = 1 + pieces;
+  numbers_.resize(length * world_size());
+  for (std::size_t r = 0; r < world_size(); ++r) {
+    std::memcpy(&numbers_[r * length], seen.first + static_cast<std::int64_t>(r) * seen.stride,
+                length * sizeof(std::int64_t));
+  }
+  for (std::size_t r = 0; r < world_size(); ++r) {
+    if (refuses_nans_ && numbers_[r * length] != 0) {
+      fail(GRADSTEP_ERR_NUMERIC,
+           "gradient + residual of rank {} has NaN: {} of the elements that it would send are (nan_policy is error)", r,
+           numbers_[r * length]);
+    }
+  }
+}
+
+std::int64_t SelectionCounts::of_rank(std::size_t rank) const {
+  std::int64_t sum = 0;
+  for (std::size_t q = 0; q < pieces_; ++q) sum += of(rank, q);
+  return sum;
+}
+
+std::int64_t SelectionCounts::total() const {
+  std::int64_t sum = 0;
+  for (std::size_t r = 0; r < world_size(); ++r) sum += of_rank(r);
+  return sum;
+}
+
+}  // namespace gradstep

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What ranks tell each other of their selections: how many elements of each piece of a bucket, and how many NaNs.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "reduce/exchange_resources.h"
+
+namespace gradstep {
+
+class SelectionCounts {
+ public:
+  /// `resources`, with a channel, outlive it. `refuses_nans`: a NaN anywhere is an error.
+  SelectionCounts(const ExchangeResources& resources, bool refuses_nans);
+
+  // Both throw NUMERIC on all ranks if one has a NaN that it must not send. Only NaNs that were selected are counted:
+  // there may be more.
+  /// Collective. `own` at the site: 1 + pieces 64-bit integers, the NaNs and the count of each piece.
+  void gather(const void* own, std::size_t pieces, const Deadline& deadline);
+  /// `seen` are as many numbers of each rank.
+  void read(const DataPlane::Seen& seen, std::size_t pieces);
+
+  // Of the last gather() or read().
+  std::size_t pieces() const { return pieces_; }
+  /// What `rank` has selected in `piece`.
+  std::int64_t of(std::size_t rank, std::size_t piece) const { return numbers_[rank * (pieces_ + 1) + 1 + piece]; }
+  std::int64_t of_rank(std::size_t rank) const;
+  std::int64_t total() const;
+
+ private:
+  std::size_t world_size() const { return static_cast<std::size_t>(resources_.comm->world_size()); }
+
+  const ExchangeResources& resources_;
+  bool refuses_nans_;
+  std::size_t pieces_ = 1;
+  Buffer gathered_;  // at the site
+  std::vector<std::int64_t> numbers_;
+};
+
+}  // namespace gradstep
