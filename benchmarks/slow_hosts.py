@@ -22,6 +22,7 @@ LINKS = ("netem", "program")
 PROGRAM = Path(__file__).with_name("slow_link.c")
 CHUNK_SECONDS, LEAST_CHUNK, MOST_CHUNK = 0.2e-3, 8192, 65536
 """Segments of TCP that travel joined, and arrive at once, take no longer than that, but may have so many bytes."""
+UNSHARE = ("unshare", "--net", "--uts", "sh", "-ec")
 CONGESTION = "/proc/sys/net/ipv4/tcp_congestion_control"
 SETTINGS = (
     "echo 4096 131072 6291456 > /proc/sys/net/ipv4/tcp_rmem",
@@ -45,8 +46,17 @@ def _works(*command: str) -> bool:
         return False
 
 
+def _settings(name: str) -> list[str]:
+    """Commands that make a host of new namespaces."""
+    return [f"echo {name} > /proc/sys/kernel/hostname", *SETTINGS, "ip link set lo up"]
+
+
 def has_netem() -> bool:
-    return _works("unshare", "--net", "sh", "-c", "ip link set lo up && tc qdisc add dev lo root netem delay 1ms")
+    return _works(*UNSHARE, "ip link set lo up; tc qdisc add dev lo root netem delay 1ms")
+
+
+def best_link() -> str:
+    return LINKS[0] if has_netem() else LINKS[1]
 
 
 def why_not(link: str) -> str | None:
@@ -54,7 +64,7 @@ def why_not(link: str) -> str | None:
     for program in ("unshare", "nsenter", "setpriv", "ip"):
         if shutil.which(program) is None:
             return f"needs {program}"
-    if not _works("unshare", "--net", "--uts", "true"):
+    if not _works(*UNSHARE, "; ".join(_settings("probe"))):
         return "needs the privilege to make namespaces (root, CAP_SYS_ADMIN and CAP_NET_ADMIN)"
     if link == "netem":
         return None if has_netem() else "needs tc and a kernel with netem"
