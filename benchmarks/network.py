@@ -18,6 +18,7 @@ limit           what the link needs at least: bytes / bandwidth + rounds x delay
 of limit        limit / best
 forecast        of gradstep.plan for the same buckets, the link's numbers and this processor's measured prices
 error           forecast / best - 1
+by rounds       the forecast and its error with what a round takes here, measured, in the delay's place
 
 The ranks' results must have the same bits, and be the mean where the way computes one.
 """
@@ -296,6 +297,11 @@ class Rank:
             row["sent_bytes"] = (contender.sent() - sent) / len(seconds)
         return row | {"buckets": contender.buckets()}
 
+    def round_seconds(self) -> float:
+        """The shortest collective call between these hosts."""
+        few = np.zeros(1, np.float32)
+        return min(self._window(lambda: self._comm.all_gather(few)) for _ in range(10))
+
     def _of_all(self, value: float, op: str) -> float:
         values = np.array([value])
         self._comm.all_reduce(values, op)
@@ -321,24 +327,21 @@ class Rank:
 
 
 def run_rank(rank: int, world: World, store: str) -> None:
-    """Rank 0 writes a line of JSON for each way as soon as that is measured."""
+    """Rank 0 writes lines of JSON: what a round takes, then each way as soon as that is measured."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the first process ends the others
     own = Rank(rank, world, store)
-    for name in world.ways:
-        row = own.measure(name)
+    for measured in itertools.chain([own.round_seconds()], map(own.measure, world.ways)):
         if rank == 0:
-            print(json.dumps(row), flush=True)
+            print(json.dumps(measured), flush=True)
 
 
 # What comes of it
 
 
-def forecast(row: dict[str, Any], world: World, *, limit: bool) -> float | None:
+def forecast(row: dict[str, Any], world: World, latency: float, *, limit: bool = False) -> float:
     """The planner's seconds of a row's buckets, one after the other; as a limit, without anyone's work."""
     way = WAYS[row["way"]]
     ours = way.options is not None
-    if not (ours or limit):
-        return None
     free = {"message": 0.0, "host_latency": 0.0, "host_bandwidth": 1e18} if limit else {"measure": True}
     seconds = 0.0
     for (elements, mode, algorithm), count in Counter(
@@ -350,32 +353,32 @@ def forecast(row: dict[str, Any], world: World, *, limit: bool) -> float | None:
         options["algorithm"] = "ring" if not ours else "hierarchical" if way.order == "hosts" else "own"
         times = []
         for _ in range(TRIALS):
-            predicted = plan.predict(elements, world.ranks, world.bandwidth, world.delay, **options)
+            predicted = plan.predict(elements, world.ranks, world.bandwidth, latency, **options)
             one = next(p for p in predicted.modes if p.mode == mode and algorithm in ("own", p.algorithm))
             times.append(one.network_seconds if limit else one.seconds)
         seconds += count * min(times)  # a neighbour on the machine can make measured prices dearer
     return seconds
 
 
-def finish(row: dict[str, Any], world: World) -> dict[str, Any]:
+def finish(row: dict[str, Any], world: World, round_seconds: float) -> dict[str, Any]:
     """A row with what the planner says to it."""
-    best = min(row["seconds"])
-    limit, expected = forecast(row, world, limit=True), forecast(row, world, limit=False)
-    assert limit is not None
+    best, limit = min(row["seconds"]), forecast(row, world, world.delay, limit=True)
+    if WAYS[row["way"]].options is not None:
+        for kind, latency in (("", world.delay), ("_by_rounds", round_seconds)):
+            expected = forecast(row, world, latency)
+            row |= {f"forecast{kind}": expected, f"error{kind}": expected / best - 1}
     kinds = Counter((bucket.get("mode"), bucket["elements"]) for bucket in row["buckets"])
     own = sum(bucket.get("expected", 0.0) for bucket in row.pop("buckets"))
     row |= {"best": best, "median": statistics.median(row["seconds"]), "limit": limit, "of_limit": limit / best}
     row["buckets"] = [{"mode": mode, "elements": elements, "count": n} for (mode, elements), n in kinds.items()]
-    if expected is not None:
-        row |= {"forecast": expected, "error": expected / best - 1}
     if own > 0:
         row["expected_by_auto"] = own
     return row
 
 
 HEAD = (
-    "| way | best | median | processors | MB | limit | of limit | forecast | error |\n"
-    "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
+    "| way | best | median | processors | MB | limit | of limit | forecast | error | by rounds | error |\n"
+    "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
 )  # fmt: skip
 
 
@@ -387,13 +390,15 @@ def line_of(row: dict[str, Any]) -> str:
     cells = [f"{row[key] * 1e3:.1f}" for key in ("best", "median")]
     cells.append(f"{row['processor_seconds'] / (os.cpu_count() or 1) * 1e3:.1f}")
     cells += [f"{row['wire_bytes'] / 1e6:.2f}", f"{row['limit'] * 1e3:.1f}", f"{row['of_limit']:.2f}"]
-    cells += [f"{row['forecast'] * 1e3:.1f}", f"{row['error']:+.0%}"] if "forecast" in row else ["", ""]
+    for kind in ("", "_by_rounds"):
+        known = f"forecast{kind}" in row
+        cells += [f"{row[f'forecast{kind}'] * 1e3:.1f}", f"{row[f'error{kind}']:+.0%}"] if known else ["", ""]
     return f"| {' | '.join([name, *cells])} |"
 
 
 def measure(world: World, link: str) -> dict[str, Any]:
     """Runs a world and prints its table as it grows."""
-    print(f"\n{world.name}; load {' '.join(f'{load:.1f}' for load in os.getloadavg())}\n\n{HEAD}", flush=True)
+    print(f"\nload {' '.join(f'{load:.1f}' for load in os.getloadavg())}; ", end="", flush=True)
     found: dict[str, Any] = {**world._asdict(), "processor": processor(), "processors": os.cpu_count(), "link": link}
     found |= {"gradstep": gradstep.build_info(), "torch": torch.__version__ if torch else None}
     found |= {"load": os.getloadavg(), "rows": []}
@@ -407,7 +412,13 @@ def measure(world: World, link: str) -> dict[str, Any]:
                 environment = os.environ | {"OMP_NUM_THREADS": "1"}
                 ranks.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment))
             for text in ranks[0].stdout or ():
-                row = finish(json.loads(text), world)
+                if "round" not in found:
+                    found["round"] = json.loads(text)
+                    print(
+                        f"{world.name}: a round takes {_quantities.format_time(found['round'])}\n\n{HEAD}", flush=True
+                    )
+                    continue
+                row = finish(json.loads(text), world, found["round"])
                 found["rows"].append(row)
                 print(line_of(row), flush=True)
             if any([rank.wait(TIMEOUT) for rank in ranks]):
