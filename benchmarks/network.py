@@ -157,14 +157,15 @@ class Bucket:
         return self._views
 
     @classmethod
-    def all_of(cls, tensors: list[Any], largest: float) -> "list[Bucket]":
-        """As DDP packs them: from the last parameter on, the first bucket small."""
+    def all_of(cls, tensors: list[Any], in_one: bool) -> "list[Bucket]":
+        """From the last parameter on; a bucket that has reached its size is full, and the first one is small."""
         packs: list[list[Any]] = [[]]
         for tensor in reversed(tensors):
-            limit = min(largest, cls.FIRST if len(packs) == 1 else cls.LARGEST)
-            if largest < math.inf and packs[-1] and 4 * sum(t.numel() for t in [*packs[-1], tensor]) > limit:
-                packs.append([])
+            full = math.inf if in_one else cls.FIRST if len(packs) == 1 else cls.LARGEST
             packs[-1].append(tensor)
+            if 4 * sum(one.numel() for one in packs[-1]) >= full:
+                packs.append([])
+        packs = [pack for pack in packs if pack]
         return [cls(index, index == len(packs) - 1, pack) for index, pack in enumerate(packs)]
 
 
@@ -174,8 +175,7 @@ class OfTorch:
     def __init__(self, way: Way, grads: list[np.ndarray]) -> None:
         # torch's PowerSGD starts collectives in callbacks, which gloo runs in another order on each rank: with more
         # than one bucket they mismatch.
-        largest = math.inf if way.mode == "powersgd" else Bucket.LARGEST
-        self._buckets = Bucket.all_of([torch.from_numpy(grad) for grad in grads], largest)
+        self._buckets = Bucket.all_of([torch.from_numpy(grad) for grad in grads], in_one=way.mode == "powersgd")
         self._state = None
         self._hook = default_hooks.fp16_compress_hook if way.mode == "half" else default_hooks.allreduce_hook
         if way.mode == "powersgd":
@@ -199,16 +199,14 @@ class OfTorch:
     def buckets(self) -> list[dict[str, Any]]:
         return [{"elements": bucket.buffer().numel()} for bucket in self._buckets]
 
-    def sent(self) -> None:
-        return None
+    def sent(self) -> int:
+        return 0  # it does not say
 
 
 class OfGradstep:
     def __init__(self, way: Way, grads: list[np.ndarray], comm: gradstep.Communicator, context: gradstep.Context):
         self._grads = grads
-        options = way.options or {}
-        average = {} if options["mode"].startswith("adasum") else {"average": "mean"}
-        self._reducer = gradstep.Reducer(comm, grads, context=context, **average, **options)
+        self._reducer = gradstep.Reducer(comm, grads, context=context, **(way.options or {}))
 
     def reduce(self) -> None:
         self._reducer.reduce(self._grads, in_place=False)
@@ -289,13 +287,13 @@ class Rank:
         self._check(name, contender.results())
         sent, on_link, worked = contender.sent(), slow_hosts.bytes_sent(), time.process_time()
         seconds = [self._window(contender.reduce) for _ in range(self._world.rounds)]
-        on_link = self._of_all(slow_hosts.bytes_sent() - on_link, "max")
-        worked = self._of_all(time.process_time() - worked, "sum")
-        row = {"way": name, "seconds": seconds, "created": created}
-        row |= {"wire_bytes": on_link / len(seconds), "processor_seconds": worked / len(seconds)}
-        if sent is not None:
-            row["sent_bytes"] = (contender.sent() - sent) / len(seconds)
-        return row | {"buckets": contender.buckets()}
+        sums = {
+            "sent_bytes": contender.sent() - sent,
+            "wire_bytes": self._of_all(slow_hosts.bytes_sent() - on_link, "max"),
+            "processor_seconds": self._of_all(time.process_time() - worked, "sum"),
+        }
+        row = {"way": name, "seconds": seconds, "created": created, "buckets": contender.buckets()}
+        return row | {key: value / len(seconds) for key, value in sums.items()}
 
     def round_seconds(self) -> float:
         """The shortest collective call between these hosts."""

@@ -118,7 +118,7 @@ class SlowHosts:
     def _inside(pid: int, *command: str) -> list[str]:
         return ["nsenter", f"--target={pid}", "--net", "--uts", "--", *command]
 
-    def _start(self, *command: str) -> "subprocess.Popen[str]":
+    def _start(self, *command: str) -> subprocess.Popen[str]:
         """A process that ends with its standard input, and says when it is ready."""
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
@@ -130,7 +130,7 @@ class SlowHosts:
         return process
 
     @staticmethod
-    def _end(process: "subprocess.Popen[str]") -> None:
+    def _end(process: subprocess.Popen[str]) -> None:
         with contextlib.suppress(ValueError, subprocess.TimeoutExpired):  # closed already; stuck
             process.communicate(timeout=10)
         process.kill()
@@ -138,14 +138,7 @@ class SlowHosts:
 
     def _keep(self, name: str) -> int:
         """A process with namespaces of its own."""
-        script = (
-            f"echo {name} > /proc/sys/kernel/hostname",
-            *SETTINGS,
-            "ip link set lo up",
-            "echo ready",
-            "read -r end",
-        )
-        return self._start("unshare", "--net", "--uts", "sh", "-ec", "; ".join(script)).pid
+        return self._start(*UNSHARE, "; ".join([*_settings(name), "echo ready", "read -r end"])).pid
 
     def _configure(self, host: int) -> None:
         largest = min(MOST_CHUNK, max(LEAST_CHUNK, int(self._bandwidth * CHUNK_SECONDS)))
@@ -187,7 +180,7 @@ def bytes_sent() -> int:
     return next(int(line.split()[9]) for line in lines if line.split()[0] == f"{DEVICE}:")
 
 
-def stop(processes: "Sequence[subprocess.Popen[str]]") -> None:
+def stop(processes: Sequence[subprocess.Popen[str]]) -> None:
     for process in processes:
         process.kill()
     for process in processes:
