@@ -3,8 +3,10 @@
 """Hosts made on one machine: namespaces with names and networks of their own, joined by links that can be slow.
 
 Links are veth pairs with `tc netem` on a bridge where the kernel has netem, else TUN devices joined by slow_link.c,
-which is compiled for it. Host i is 10.0.0.(i + 1) at its device "link0". The namespaces belong to processes that end
-with this one, however it ends, and vanish with them.
+which is compiled for it. Host i is 10.0.0.(i + 1) at its device "link0". What a host has to send waits in a token
+bucket of the kernel's, a little slower than the link: there, as before a real device, TCP knows what waits and lets
+its connections send in turns; behind netem and TUN it does not. The namespaces belong to processes that end with this
+one, however it ends, and vanish with them.
 """
 
 import contextlib
@@ -20,6 +22,8 @@ from typing import Any
 DEVICE = "link0"
 LINKS = ("netem", "program")
 PROGRAM = Path(__file__).with_name("slow_link.c")
+OF_BANDWIDTH = 0.97
+"""Bytes of IP in full packets, in parts of an Ethernet's: what a host may send."""
 CHUNK_SECONDS, LEAST_CHUNK, MOST_CHUNK = 0.2e-3, 8192, 65536
 """Segments of TCP that travel joined, and arrive at once, take no longer than that, but may have so many bytes."""
 UNSHARE = ("unshare", "--net", "--uts", "sh", "-ec")
@@ -51,23 +55,33 @@ def _settings(name: str) -> list[str]:
     return [f"echo {name} > /proc/sys/kernel/hostname", *SETTINGS, "ip link set lo up"]
 
 
+def _has(queue: str) -> bool:
+    return _works(*UNSHARE, f"ip link set lo up; tc qdisc add dev lo root {queue}")
+
+
 def has_netem() -> bool:
-    return _works(*UNSHARE, "ip link set lo up; tc qdisc add dev lo root netem delay 1ms")
+    return _has("netem delay 1ms")
 
 
 def best_link() -> str:
     return LINKS[0] if has_netem() else LINKS[1]
 
 
+def _token_bucket(bandwidth: float, chunk: int) -> str:
+    return f"tbf rate {bandwidth * OF_BANDWIDTH * 8:.0f}bit burst {2 * chunk} limit 256mb"
+
+
 def why_not(link: str) -> str | None:
     """What is missing for hosts with such links; None = nothing."""
-    for program in ("unshare", "nsenter", "setpriv", "ip"):
+    for program in ("unshare", "nsenter", "setpriv", "ip", "tc"):
         if shutil.which(program) is None:
             return f"needs {program}"
     if not _works(*UNSHARE, "; ".join(_settings("probe"))):
         return "needs the privilege to make namespaces (root, CAP_SYS_ADMIN and CAP_NET_ADMIN)"
+    if not _has(_token_bucket(1e6, MOST_CHUNK)):
+        return "needs a kernel with tc's tbf"
     if link == "netem":
-        return None if has_netem() else "needs tc and a kernel with netem"
+        return None if has_netem() else "needs a kernel with tc's netem"
     if not os.access("/dev/net/tun", os.R_OK | os.W_OK):
         return "needs /dev/net/tun, for the kernel has no netem"
     return None if shutil.which("cc") else "needs a C compiler, cc, for the kernel has no netem"
@@ -141,10 +155,10 @@ class SlowHosts:
         return self._start(*UNSHARE, "; ".join([*_settings(name), "echo ready", "read -r end"])).pid
 
     def _configure(self, host: int) -> None:
-        largest = min(MOST_CHUNK, max(LEAST_CHUNK, int(self._bandwidth * CHUNK_SECONDS)))
-        inside = self._inside(self._pids[host], "ip")
-        _run(*inside, "address", "add", f"{self.address(host)}/24", "dev", DEVICE)
-        _run(*inside, "link", "set", DEVICE, "gso_max_size", str(largest), "txqueuelen", "10000", "up")
+        chunk = min(MOST_CHUNK, max(LEAST_CHUNK, int(self._bandwidth * CHUNK_SECONDS)))
+        up = f"ip link set {DEVICE} gso_max_size {chunk} txqueuelen 10000 up"
+        queue = f"tc qdisc add dev {DEVICE} root {_token_bucket(self._bandwidth, chunk)}"
+        self._on(self._pids[host], f"ip address add {self.address(host)}/24 dev {DEVICE}; {up}; {queue}")
 
     def _join_by_program(self) -> None:
         folder = self._exit.enter_context(tempfile.TemporaryDirectory())
@@ -163,15 +177,14 @@ class SlowHosts:
             self._on(pid, f"ip link add {DEVICE} type veth peer name {port} netns {switch}")
             self._on(switch, f"ip link set {port} master bridge0 up")
             self._configure(host)
-            self._on(pid, f"tc qdisc add dev {DEVICE} root {self._netem(self._delay)}")
-            self._on(switch, f"tc qdisc add dev {port} root {self._netem(0)}")
+            self._on(switch, f"tc qdisc add dev {port} root {self._netem()}")
 
     def _on(self, pid: int, script: str) -> None:
         _run(*self._inside(pid, "sh", "-ec", script))
 
-    def _netem(self, delay: float) -> str:
+    def _netem(self) -> str:
         # Ethernet adds 24 bytes to those that the kernel counts; what waits is never dropped.
-        return f"netem delay {delay * 1e6:.0f}us rate {self._bandwidth * 8:.0f}bit 24 limit 1000000"
+        return f"netem delay {self._delay * 1e6:.0f}us rate {self._bandwidth * 8:.0f}bit 24 limit 1000000"
 
 
 def bytes_sent() -> int:
