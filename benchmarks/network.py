@@ -28,6 +28,7 @@ import itertools
 import json
 import math
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -442,8 +443,13 @@ def parse_network(text: str) -> tuple[float, float]:
 
 
 def parse_hosts(text: str) -> tuple[int, int]:
-    hosts, _, ranks = text.partition("x")
-    return int(hosts), int(ranks)
+    found = re.fullmatch(r"(\d+)x(\d+)", text)
+    hosts, ranks = (int(found[1]), int(found[2])) if found else (0, 0)
+    if not (2 <= hosts <= slow_hosts.MOST_HOSTS and ranks >= 1):
+        raise argparse.ArgumentTypeError(
+            f"expected HxR with 2 to {slow_hosts.MOST_HOSTS} hosts of 1 rank or more, found {text!r}"
+        )
+    return hosts, ranks
 
 
 def selected(asked: list[str] | None, ranks_per_host: int) -> list[str]:

@@ -21,6 +21,7 @@ from typing import Any
 
 DEVICE = "link0"
 LINKS = ("netem", "program")
+MOST_HOSTS = 32
 PROGRAM = Path(__file__).with_name("slow_link.c")
 OF_BANDWIDTH = 0.97
 """Bytes of IP in full packets, in parts of an Ethernet's: what a host may send."""

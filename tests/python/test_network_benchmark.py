@@ -144,6 +144,13 @@ def test_it_says_why_it_does_nothing(tmp_path):
     assert benchmark.returncode == 0 and said.startswith("SKIPPED: network.py needs unshare")
 
 
+@pytest.mark.parametrize("text", ["2", "1x4", "33x1", "2x0", "2x2x2", "axb"])
+def test_hosts_that_there_cannot_be_are_refused(text, capsys):
+    with pytest.raises(SystemExit):
+        network.main(["--hosts", text])
+    assert f"expected HxR with 2 to 32 hosts of 1 rank or more, found '{text}'" in capsys.readouterr().err
+
+
 def test_results_renew_what_was_measured_again(tmp_path):
     world = network.World(2, 2, 125e6, 1e-3, 4, 128, 1, ["dense"])._asdict()
     results = tmp_path / "results.json"
