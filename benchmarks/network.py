@@ -299,7 +299,7 @@ class Rank:
     def round_seconds(self) -> float:
         """The shortest collective call between these hosts."""
         few = np.zeros(1, np.float32)
-        return min(self._window(lambda: self._comm.all_gather(few)) for _ in range(10))
+        return min(self._window(lambda: self._comm.all_gather(few)) for _ in range(30))
 
     def _of_all(self, value: float, op: str) -> float:
         values = np.array([value])
