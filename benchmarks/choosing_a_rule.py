@@ -27,7 +27,7 @@ import numpy as np
 import torch
 from cases import add_yardstick, context, random_arrays
 from model import Text, Transformer
-from timing import Case
+from timing import Case, processor
 
 import gradstep
 
@@ -151,12 +151,6 @@ def eight_bit(text: Text, trained: dict[str, dict[str, Any]], updates: int) -> d
         }
         print(f"{rule}: {found[rule]}", flush=True)
     return found
-
-
-def processor() -> str:
-    lines = Path("/proc/cpuinfo").read_text().splitlines()
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith(("model name", "Model"))]
-    return names[0] if names else "unknown"
 
 
 def measure_costs(known: dict[str, dict[str, float]], rounds: int) -> dict[str, dict[str, float]]:

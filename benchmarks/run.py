@@ -16,7 +16,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import cases
-from timing import Case
+from timing import Case, processor
 
 import gradstep
 
@@ -107,13 +107,6 @@ def main() -> int:
     results.write_text(json.dumps(document, indent=1) + "\n")
     print(f"written: {results}")
     return 0
-
-
-def processor() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.machine()
 
 
 sys.exit(main())
