@@ -13,7 +13,7 @@ TEST(SelectionCounts, EveryRankKnowsWhatAllHaveSelected) {
         make_exchange(comm, exchange_options(GRADSTEP_REDUCER_SPARSE_TOPK), make_schema({{4}}));
     SelectionCounts counts(resources, /*refuses_nans=*/true);
     EXPECT_EQ(counts.total(), 0) << "before the first window";
-    for (const std::size_t pieces : {3, 1}) {
+    for (const std::size_t pieces : {std::size_t{3}, std::size_t{1}}) {
       std::vector<std::int64_t> own = {0};
       for (std::size_t q = 0; q < pieces; ++q) own.push_back(10 * comm.rank() + static_cast<std::int64_t>(q));
       counts.gather(own.data(), pieces, comm.deadline());

@@ -87,7 +87,7 @@ TEST(SparseSelection, AThresholdIsCountedAndThenTaken) {
   Floats data = {1, -5, 3, 0, 2};
   with_selection(exchange_options(GRADSTEP_REDUCER_SPARSE_THRESHOLD, 2), [&](SparseSelection& selection, auto&) {
     EXPECT_FALSE(selection.by_count());
-    for (const std::size_t pieces : {1, 2}) {
+    for (const std::size_t pieces : {std::size_t{1}, std::size_t{2}}) {
       selection.select(array_of(data), {}, pieces);
       EXPECT_FALSE(selection.is_fixed());
       const auto expected = pieces == 1 ? std::vector<std::int64_t>{0, 3} : std::vector<std::int64_t>{0, 1, 2};

@@ -74,7 +74,7 @@ bool all_finite(const std::vector<float>& numbers) {
 }
 
 // More elements than a selection takes; in one bucket of several; of values whose sums alone overflow, too.
-TEST(Kept, AWindowThatIsNotFiniteLeavesEverythingAsItWas) {
+TEST(WindowMemory, AWindowThatIsNotFiniteLeavesEverythingAsItWas) {
   for (const Kind& kind : kinds()) {
     for (const float bad : {kInfinity, kNan, 3e38F}) {
       run_ranks(2, [&](Communicator& comm) {
@@ -103,7 +103,7 @@ TEST(Kept, AWindowThatIsNotFiniteLeavesEverythingAsItWas) {
   }
 }
 
-TEST(Kept, WindowsOfPushesAndOfOneBucketLeaveNothingEither) {
+TEST(WindowMemory, WindowsOfPushesAndOfOneBucketLeaveNothingEither) {
   for (const Kind& kind : kinds()) {
     run_ranks(2, [&](Communicator& comm) {
       Reducer reducer(make_context(), comm, kind.options, make_schema(kGradientShapes));
@@ -121,7 +121,7 @@ TEST(Kept, WindowsOfPushesAndOfOneBucketLeaveNothingEither) {
 }
 
 // What is kept is finite, the result is not once it is divided by a weight far below 1 or rounded to f16.
-TEST(Kept, TheResultIsLookedAtAsTheHostGetsIt) {
+TEST(WindowMemory, TheResultIsLookedAtAsTheHostGetsIt) {
   run_ranks(2, [&](Communicator& comm) {
     auto options = reducer_options(GRADSTEP_AVERAGE_WEIGHTED);
     options.mode = GRADSTEP_REDUCER_SPARSE_TOPK;
@@ -154,7 +154,7 @@ TEST(Kept, TheResultIsLookedAtAsTheHostGetsIt) {
 }
 
 // The right factor of a window starts the next one; its length does not count.
-TEST(Kept, LargeFiniteGradientsDoNotMakeTheNextWindowInfinite) {
+TEST(WindowMemory, LargeFiniteGradientsDoNotMakeTheNextWindowInfinite) {
   run_ranks(2, [](Communicator& comm) {
     auto options = reducer_options();
     options.mode = GRADSTEP_REDUCER_POWERSGD;
@@ -170,7 +170,7 @@ TEST(Kept, LargeFiniteGradientsDoNotMakeTheNextWindowInfinite) {
 }
 
 // 3e38 less a mean of -1e38 is beyond f32, on one rank alone.
-TEST(Kept, AResidualThatIsTooLargeForItsDtypeIsCutOff) {
+TEST(WindowMemory, AResidualThatIsTooLargeForItsDtypeIsCutOff) {
   auto options = reducer_options();
   options.mode = GRADSTEP_REDUCER_POWERSGD;
   options.rank = 1;
@@ -199,7 +199,7 @@ TEST(Kept, AResidualThatIsTooLargeForItsDtypeIsCutOff) {
 }
 
 // Powers of two change no bit of what is neither tiny nor huge.
-TEST(Kept, ANewLossScaleChangesTheUnitsAlone) {
+TEST(WindowMemory, ANewLossScaleChangesTheUnitsAlone) {
   for (const Kind& kind : kinds()) {
     if (kind.options.mode == GRADSTEP_REDUCER_SPARSE_THRESHOLD) continue;  // which is in units of gradients
     run_ranks(2, [&](Communicator& comm) {
@@ -219,7 +219,7 @@ TEST(Kept, ANewLossScaleChangesTheUnitsAlone) {
   }
 }
 
-TEST(Kept, ALossScaleIsSavedAndBeyondTheDtypeSaturates) {
+TEST(WindowMemory, ALossScaleIsSavedAndBeyondTheDtypeSaturates) {
   run_ranks(1, [](Communicator& comm) {
     const auto options = kinds()[0].options;
     const Schema schema = make_schema(kGradientShapes);
@@ -242,7 +242,7 @@ TEST(Kept, ALossScaleIsSavedAndBeyondTheDtypeSaturates) {
   });
 }
 
-TEST(Kept, AScaleThatIsNoneOrComesInsideAWindowIsRefused) {
+TEST(WindowMemory, AScaleThatIsNoneOrComesInsideAWindowIsRefused) {
   run_ranks(1, [](Communicator& comm) {
     Reducer reducer(make_context(), comm, kinds()[0].options, make_schema(kGradientShapes));
     for (const double scale : {0.0, -1.0, HUGE_VAL, std::nan("")}) {
