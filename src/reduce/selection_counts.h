@@ -23,7 +23,7 @@ class SelectionCounts {
   /// `seen` are as many numbers of each rank.
   void read(const DataPlane::Seen& seen, std::size_t pieces);
 
-  // Of the last gather() or read().
+  // After gather() or read().
   std::size_t pieces() const { return pieces_; }
   /// What `rank` has selected in `piece`.
   std::int64_t of(std::size_t rank, std::size_t piece) const { return numbers_[rank * (pieces_ + 1) + 1 + piece]; }

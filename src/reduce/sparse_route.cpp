@@ -90,7 +90,7 @@ const std::byte* SparseRoute::gather_agreed(const SparseSelection& own, const De
   return all;
 }
 
-/// Of all indices that ranks share equally.
+/// Pieces are equal shares of all indices.
 std::int64_t SparseRoute::piece_begin(std::size_t q) const {
   return sums_.sum().size * static_cast<std::int64_t>(q) / static_cast<std::int64_t>(world_size());
 }

@@ -21,8 +21,8 @@ class WindowMemory {
 
   /// Some bucket keeps something.
   bool exists() const { return exists_; }
-  /// After the exchange of these buckets, whose outcome was written to `targets` or shown in the buckets alone:
-  /// is it finite?
+  /// Finds out whether the outcome of these buckets is finite, there and in what was written of it to `targets`; empty
+  /// = nothing was.
   void measure(std::span<const std::unique_ptr<Bucket>> exchanged, const BufferList& targets);
   /// Keeps what these buckets leave behind, if what was measured is finite.
   void commit(std::span<const std::unique_ptr<Bucket>> exchanged);

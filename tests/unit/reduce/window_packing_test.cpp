@@ -13,8 +13,8 @@ class WindowPackingTest : public testing::Test {
   void run(const std::function<void(WindowPacking&, const BucketLayout&, ControlRound&)>& body) {
     run_ranks(1, [&](Communicator& comm) {
       auto options = exchange_options(GRADSTEP_REDUCER_DENSE);
-      options.fuse_threshold = 4;
-      const Schema schema = make_schema({{2}, {3}, {9}}, DType::f32, GRADSTEP_PARAMETER_MAY_BE_UNUSED);
+      options.fuse_threshold = 40;
+      const Schema schema = make_schema({{2}, {3}, {99}}, DType::f32, GRADSTEP_PARAMETER_MAY_BE_UNUSED);
       ExchangeResources resources = make_exchange(comm, options, schema);
       const BucketLayout layout(resources, schema, comm.deadline());
       ASSERT_EQ(layout.buckets()[0]->parameters(), std::vector<std::size_t>{2});
@@ -27,7 +27,7 @@ class WindowPackingTest : public testing::Test {
     });
   }
 
-  Floats grads_[3] = {{1, 2}, {3, 4, 5}, Floats(9, 6)};
+  Floats grads_[3] = {{1, 2}, {3, 4, 5}, Floats(99, 6)};
   std::vector<bool> has_gradient_;
 };
 
@@ -61,7 +61,7 @@ TEST_F(WindowPackingTest, WhatIsNotPushedIsZeroAndNoGradient) {
     EXPECT_EQ(packing.full_buckets(), 2U);
     EXPECT_EQ(floats_of(layout.result_of(0)), Floats(2, 0));
     EXPECT_EQ(floats_of(layout.result_of(1)), grads_[1]);
-    EXPECT_EQ(floats_of(layout.result_of(2)), Floats(9, 0));
+    EXPECT_EQ(floats_of(layout.result_of(2)), Floats(99, 0));
   });
 }
 
