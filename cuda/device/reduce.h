@@ -52,6 +52,19 @@ GRADSTEP_DEVICE void walk_ahead(std::int64_t begin, std::int64_t end, std::int64
   for (; i < end; i += step) use(i, load(i));
 }
 
+/// Whether all of `count` numbers are zero. Asked by a whole block, which reads no further once it has found others;
+/// `others` is the block's own, and counts the threads that have.
+template <int kThreads, class T>
+GRADSTEP_DEVICE bool are_zero(Block& block, const T* numbers, std::int64_t count, unsigned& others) {
+  if (block.thread() == 0) others = 0;
+  block.sync();
+  bool is_zero = true;
+  for (std::int64_t i = block.thread(); i < count && is_zero; i += kThreads) is_zero = block.load(numbers + i) == 0;
+  if (!is_zero) block.atomic_add_shared(&others, 1U);
+  block.sync();
+  return others == 0;
+}
+
 /// at(0) + at(1) + ... + at(count - 1), from the left.
 template <class At>
 GRADSTEP_DEVICE double sum_in_order(std::int64_t count, At at) {

@@ -173,7 +173,7 @@ struct KeepFactors {
   static constexpr int kThreads = 256;
   static constexpr bool kWaits = true;
   struct Shared {
-    unsigned others;  ///< threads that have found a number that is not zero
+    unsigned others;
   };
 
   LowRankParts parts;
@@ -184,13 +184,7 @@ struct KeepFactors {
     const DeviceLowRank& job = parts.matrix(block, tile);
     T* q = static_cast<T*>(job.q) + tile.factor * job.cols;
     const T* before = static_cast<const T*>(job.q_before) + tile.factor * job.cols;
-    if (block.thread() == 0) shared.others = 0;
-    block.sync();
-    bool is_zero = true;
-    for (std::int64_t i = block.thread(); i < job.cols && is_zero; i += kThreads) is_zero = block.load(q + i) == 0;
-    if (!is_zero) block.atomic_add_shared(&shared.others, 1U);
-    block.sync();
-    if (shared.others > 0) return;
+    if (!are_zero<kThreads>(block, q, job.cols, shared.others)) return;
     for (std::int64_t i = block.thread(); i < job.cols; i += kThreads) block.store(q + i, block.load(before + i));
   }
 };

@@ -79,7 +79,7 @@ struct FillBases {
   static constexpr int kThreads = 256;
   static constexpr bool kWaits = true;
   struct Shared {
-    unsigned others;  ///< threads that have found a number that is not zero
+    unsigned others;
   };
 
   ProjectedMatrix<T> matrix;
@@ -87,15 +87,8 @@ struct FillBases {
   GRADSTEP_DEVICE void operator()(Block& block) const {
     auto& shared = block.shared<Shared>();
     T* vector = matrix.basis + block.index() * matrix.basis_length;
-    if (block.thread() == 0) shared.others = 0;
-    block.sync();
-    bool is_zero = true;
-    for (std::int64_t i = block.thread(); i < matrix.basis_length && is_zero; i += kThreads) {
-      is_zero = block.load(vector + i) == 0;
-    }
-    if (!is_zero) block.atomic_add_shared(&shared.others, 1U);
-    block.sync();
-    if (block.thread() == 0 && shared.others == 0) block.store(vector + block.index(), T{1});
+    const bool is_zero = are_zero<kThreads>(block, vector, matrix.basis_length, shared.others);
+    if (is_zero && block.thread() == 0) block.store(vector + block.index(), T{1});
   }
 };
 
