@@ -12,7 +12,9 @@ namespace gradstep {
 
 class ControlRound {
  public:
-  explicit ControlRound(std::size_t parameters) : numbers_(kFirstParameter + parameters) {}
+  explicit ControlRound(std::size_t parameters) : numbers_(numbers_of(parameters)) {}
+  /// How many travel.
+  static std::size_t numbers_of(std::size_t parameters) { return kFirstParameter + parameters; }
 
   /// A new window, of this rank's weight; no parameter has a gradient.
   void begin(double weight);

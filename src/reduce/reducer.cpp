@@ -33,33 +33,22 @@ Reducer::Reducer(std::shared_ptr<Context> context, Communicator& comm, const gra
   resources_.data = std::make_unique<DataPlane>(*resources_.comm, *resources_.context, resources_.lane());
   const auto what = [](std::size_t i) { return PlanDigest::what(i); };
   compare_ranks(this->comm(), digest_of(schema_, this->options()).values, what, deadline);
-  if (this->options().mode == GRADSTEP_REDUCER_AUTO) costs_.emplace(resources_, deadline);
+  std::vector<gradstep_bucket_statistics> found(plans.size());
+  const std::vector<BucketChoice> choices = choose(plans, found, deadline);
   places_.resize(schema_.size());
-  for (const BucketPlan& plan : plans) add_bucket(plan);
+  for (std::size_t b = 0; b < plans.size(); ++b) add_bucket(plans[b], choices[b], found[b]);
   // Exchanges that are queued on the device wait for nobody, and are in the same order on all ranks if the calls are.
   const bool overlaps = resources_.comm->overlaps() && !resources_.data->is_queued();
   queue_ = std::make_unique<BucketQueue>(resources_.comm, buckets_, overlaps);
 }
 
-void Reducer::add_bucket(const BucketPlan& plan) {
+void Reducer::add_bucket(const BucketPlan& plan, const BucketChoice& choice, const gradstep_bucket_statistics& stats) {
   for (std::size_t k = 0; k < plan.parameters.size(); ++k) {
     Place& place = places_[plan.parameters[k]];
     place.bucket = buckets_.size();
     place.position = k;
   }
-  gradstep_reducer_options chosen = options();
-  gradstep_bucket_statistics stats{};
-  if (costs_) {
-    costs_->choose(plan, chosen, stats);
-    resources_.context->log().write(
-        GRADSTEP_LOG_INFO,
-        "reducer: bucket {} of {} elements: mode auto is {}; predicted nanoseconds: dense {}, "
-        "half {}, sparse_topk gathered {}, split {} (0: no candidate)",
-        buckets_.size(), plan.elements, mode_name(chosen.mode), stats.predicted_dense_nanoseconds,
-        stats.predicted_half_nanoseconds, stats.predicted_sparse_gather_nanoseconds,
-        stats.predicted_sparse_split_nanoseconds);
-  }
-  buckets_.push_back(std::make_unique<Bucket>(resources_, schema_, plan, chosen, stats));
+  buckets_.push_back(make_bucket(plan, choice, stats));
   has_memory_ = has_memory_ || !buckets_.back()->exchange().kept().empty();
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "backend/context.h"
@@ -108,7 +109,23 @@ class Reducer {
     bool shown = false;  // after a window: it has a gradient on some rank
   };
 
-  void add_bucket(const BucketPlan& plan);
+  // choices.cpp: which mode each bucket has.
+  bool is_auto() const { return options().mode == GRADSTEP_REDUCER_AUTO; }
+  /// Collective: of every bucket. AUTO measures, and notes its predictions in `found`; rank 0's choices are those of
+  /// all.
+  std::vector<BucketChoice> choose(const std::vector<BucketPlan>& plans, std::span<gradstep_bucket_statistics> found,
+                                   const Deadline& deadline);
+  std::unique_ptr<Bucket> make_bucket(const BucketPlan& plan, const BucketChoice& choice,
+                                      gradstep_bucket_statistics stats);
+  std::vector<BucketChoice> choices() const;
+  std::string text_of_choices() const;
+  /// What AUTO made of the same buckets before; empty = nothing.
+  std::vector<BucketChoice> saved_choices(const LoadedPart& part) const;
+  /// Buckets with these choices, as far as the candidates allow them, in place of those that have others; NULL = stays.
+  Buckets buckets_with(std::span<const BucketChoice> choices);
+  void replace(Buckets fresh);
+
+  void add_bucket(const BucketPlan& plan, const BucketChoice& choice, const gradstep_bucket_statistics& stats);
   Array result_of(std::size_t index) const;
   Backend& backend() const { return resources_.backend(); }
   /// In the host's order.
@@ -140,7 +157,6 @@ class Reducer {
   void write_results(const BufferList& targets);
 
   ExchangeResources resources_;
-  std::optional<CostModel> costs_;
   Schema schema_;
   Buckets buckets_;
   std::vector<Place> places_;  // by parameter
@@ -158,7 +174,8 @@ class Reducer {
   bool has_optional_ = false;   // parameters that all ranks may leave out of a window
   bool needs_control_ = false;  // by the schema or the options
   bool has_memory_ = false;
-  bool keeps_ = true;  // what the window leaves behind
+  bool has_chosen_ = false;  // AUTO: among several ranks, here or where this was saved
+  bool keeps_ = true;        // what the window leaves behind
   bool open_ = false;
   bool complete_ = false;  // gradients() are valid
   bool measured_ = false;

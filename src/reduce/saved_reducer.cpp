@@ -23,9 +23,11 @@ struct Entry {
   KeptTensor tensor;
 };
 
-std::vector<Entry> entries_of(const Buckets& buckets, const Schema& schema) {
+/// `fresh`, where not NULL, take the place of `buckets`.
+std::vector<Entry> entries_of(const Buckets& buckets, const Schema& schema, const Buckets& fresh = {}) {
   std::vector<Entry> entries;
-  for (const auto& bucket : buckets) {
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    Bucket* bucket = fresh.empty() || fresh[b] == nullptr ? buckets[b].get() : fresh[b].get();
     for (KeptTensor& kept : bucket->exchange().kept()) {
       const Parameter& parameter = schema[bucket->parameters()[kept.position]];
       if (kept.shape.empty()) kept.shape = parameter.shape;
@@ -61,6 +63,7 @@ SavedPart Reducer::save() const {
   save_parameters(part, schema_);
   part.set("mode", std::int64_t{options().mode});
   part.set("windows", resources_.windows);
+  if (has_chosen_) part.set("choices", text_of_choices());
   if (resources_.loss_scale != 1) part.set("loss_scale", resources_.loss_scale);
   for (Entry& entry : entries_of(buckets_, schema_)) {
     SavedTensor tensor;
@@ -106,9 +109,11 @@ std::function<void()> Reducer::load_kept(std::span<LoadedPart> ranks, LoadedPart
     std::vector<const std::byte*> from;
   };
   std::vector<Source> sources;
-  // What AUTO chose there need not be what it has chosen here: a bucket that was dense has no residual.
-  const bool may_differ = options().mode == GRADSTEP_REDUCER_AUTO;
-  for (const Entry& entry : entries_of(buckets_, schema_)) {
+  // What AUTO chose there need not be what is allowed here: a bucket that was dense has no residual.
+  const bool may_differ = is_auto();
+  const std::vector<BucketChoice> choices = saved_choices(any);
+  const auto fresh = std::make_shared<Buckets>(buckets_with(choices));
+  for (const Entry& entry : entries_of(buckets_, schema_, *fresh)) {
     Source source{entry.tensor.array, {}};
     const auto read = [&](LoadedPart& part) {
       if (may_differ && !part.has(entry.key)) return;
@@ -129,7 +134,9 @@ std::function<void()> Reducer::load_kept(std::span<LoadedPart> ranks, LoadedPart
   for (const Source& source : sources) largest = std::max(largest, source.to.bytes());
   const auto sum =
       std::make_shared<Buffer>(resources_.context->allocate(static_cast<std::size_t>(largest), /*zeroed=*/false));
-  return [this, sources = std::move(sources), sum] {
+  return [this, sources = std::move(sources), sum, fresh, is_restored = !choices.empty()] {
+    replace(std::move(*fresh));
+    has_chosen_ = has_chosen_ || is_restored;
     for (const Source& source : sources) {
       const auto bytes = static_cast<std::size_t>(source.to.bytes());
       if (bytes == 0) continue;
@@ -145,12 +152,16 @@ std::function<void()> Reducer::load_kept(std::span<LoadedPart> ranks, LoadedPart
 void Reducer::take_over(Reducer& old, bool finished) {
   check_closed();
   old.resources_.join();
+  if (old.has_chosen_) {
+    replace(buckets_with(old.choices()));
+    has_chosen_ = true;
+  }
   std::map<std::string, Array> from;
   for (const Entry& entry : entries_of(old.buckets_, old.schema_)) from[entry.key] = entry.tensor.array;
   for (const Entry& entry : entries_of(buckets_, schema_)) {
     const Array& to = entry.tensor.array;
     const auto other = from.find(entry.key);
-    if (other == from.end() || to.size == 0) continue;  // AUTO may have chosen another mode for this bucket
+    if (other == from.end() || to.size == 0) continue;  // AUTO had no choice there, with one rank
     queue().copy(to.data, other->second.data, static_cast<std::size_t>(to.bytes()));
   }
   resources_.windows = old.resources_.windows;
@@ -172,6 +183,11 @@ bool Reducer::has_sent_all() const {
 
 void Reducer::rejoin(std::int32_t root, const Deadline& deadline) {
   comm().broadcast(&resources_.windows, sizeof resources_.windows, root, deadline);
+  if (is_auto()) {
+    std::vector<BucketChoice> agreed = choices();
+    comm().broadcast(agreed.data(), static_cast<std::int64_t>(agreed.size() * sizeof(BucketChoice)), root, deadline);
+    replace(buckets_with(agreed));
+  }
   const auto rejoin = [&](Bucket& bucket) {
     if (!bucket.is_empty()) bucket.exchange().rejoin(root, deadline);
   };

@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which mode each bucket has. Mode AUTO chooses once: what it has chosen goes with what its modes keep from window to
+// window, into files and to the ranks that go on after a failure.
+#include <algorithm>
+#include <sstream>
+
+#include "core/error.h"
+#include "reduce/reducer.h"
+
+namespace gradstep {
+
+std::vector<BucketChoice> Reducer::choose(const std::vector<BucketPlan>& plans,
+                                          std::span<gradstep_bucket_statistics> found, const Deadline& deadline) {
+  const std::int32_t by_hosts = comm().sums_by_hosts() ? 1 : 0;
+  std::vector<BucketChoice> choices(plans.size(), {options().mode, options().sparse_exchange, by_hosts});
+  if (!is_auto()) return choices;
+  if ((options().candidates & GRADSTEP_CANDIDATE_HOSTS) != 0 && comm().reduction_order() != GRADSTEP_REDUCTION_HOSTS) {
+    fail_argument(
+        "options.candidates: has the flag hosts ({:#x}), expected a comm of reduction_order {} (HOSTS), found {}",
+        static_cast<std::int32_t>(GRADSTEP_CANDIDATE_HOSTS), static_cast<int>(GRADSTEP_REDUCTION_HOSTS),
+        comm().reduction_order());
+  }
+  const CostModel costs(resources_, deadline);
+  for (std::size_t b = 0; b < plans.size(); ++b) {
+    choices[b] = costs.choose(plans[b], shapes_of(plans[b], schema_), options(), found[b]);
+  }
+  // The measures are the same on all ranks; processors may still round predictions that are nearly equal differently.
+  const auto bytes = static_cast<std::int64_t>(choices.size() * sizeof(BucketChoice));
+  if (bytes > 0) comm().broadcast(choices.data(), bytes, 0, deadline);
+  has_chosen_ = comm().world_size() > 1;
+  for (std::size_t b = 0; b < plans.size(); ++b) {
+    const gradstep_bucket_statistics& stats = found[b];
+    resources_.context->log().write(
+        GRADSTEP_LOG_INFO,
+        "reducer: bucket {} of {} elements: mode auto is {}{}; predicted nanoseconds: dense {}, half {}, int8 {}, "
+        "powersgd {}, sparse_topk gathered {}, split {} (0: no candidate)",
+        b, plans[b].elements, mode_name(choices[b].mode), choices[b].by_hosts != 0 ? ", by hosts" : "",
+        stats.predicted_dense_nanoseconds, stats.predicted_half_nanoseconds, stats.predicted_int8_nanoseconds,
+        stats.predicted_powersgd_nanoseconds, stats.predicted_sparse_gather_nanoseconds,
+        stats.predicted_sparse_split_nanoseconds);
+  }
+  return choices;
+}
+
+std::unique_ptr<Bucket> Reducer::make_bucket(const BucketPlan& plan, const BucketChoice& choice,
+                                             gradstep_bucket_statistics stats) {
+  gradstep_reducer_options chosen = options();
+  chosen.mode = choice.mode;
+  chosen.sparse_exchange = choice.sparse_exchange;
+  stats.by_hosts = choice.by_hosts;
+  return std::make_unique<Bucket>(resources_, schema_, plan, chosen, stats);
+}
+
+std::vector<BucketChoice> Reducer::choices() const {
+  std::vector<BucketChoice> all;
+  for (const auto& bucket : buckets_) all.push_back(bucket->choice());
+  return all;
+}
+
+/// Of each bucket its elements, mode, sparse_exchange and by_hosts.
+std::string Reducer::text_of_choices() const {
+  std::ostringstream text;
+  for (const auto& bucket : buckets_) {
+    const BucketChoice& choice = bucket->choice();
+    if (&bucket != &buckets_.front()) text << ' ';
+    text << bucket->plan().elements << ' ' << choice.mode << ' ' << choice.sparse_exchange << ' ' << choice.by_hosts;
+  }
+  return text.str();
+}
+
+std::vector<BucketChoice> Reducer::saved_choices(const LoadedPart& part) const {
+  if (!is_auto() || !part.has_text("choices")) return {};
+  const auto damaged = [] { fail(GRADSTEP_ERR_CORRUPT, "the saved reducer has choices that cannot be read"); };
+  std::istringstream text(part.text("choices"));
+  std::vector<BucketChoice> choices;
+  bool is_same_plan = true;
+  std::int64_t elements = 0;
+  while (text >> elements) {
+    BucketChoice choice;
+    text >> choice.mode >> choice.sparse_exchange >> choice.by_hosts;
+    const bool is_known = choice.mode >= 0 && choice.mode <= GRADSTEP_REDUCER_INT8 &&
+                          choice.sparse_exchange >= GRADSTEP_SPARSE_EXCHANGE_AUTO &&
+                          choice.sparse_exchange <= GRADSTEP_SPARSE_EXCHANGE_SPLIT &&
+                          (choice.by_hosts == 0 || choice.by_hosts == 1);
+    if (!text || !is_known) damaged();
+    is_same_plan =
+        is_same_plan && choices.size() < buckets_.size() && elements == buckets_[choices.size()]->plan().elements;
+    choices.push_back(choice);
+  }
+  if (!text.eof()) damaged();
+  if (!is_same_plan || choices.size() != buckets_.size()) return {};
+  return choices;
+}
+
+Buckets Reducer::buckets_with(std::span<const BucketChoice> choices) {
+  Buckets fresh(buckets_.size());
+  for (std::size_t b = 0; b < choices.size(); ++b) {
+    const Bucket& present = *buckets_[b];
+    BucketChoice choice = choices[b];
+    const bool is_allowed = is_candidate(options(), choice.mode) &&
+                            !(choice.mode == GRADSTEP_REDUCER_INT8 && present.plan().dtype == DType::f64);
+    if (!is_allowed) continue;
+    const bool is_free = (options().candidates & GRADSTEP_CANDIDATE_HOSTS) != 0;
+    if (!is_free || !comm().sums_by_hosts()) choice.by_hosts = comm().sums_by_hosts() ? 1 : 0;
+    if (choice != present.choice()) fresh[b] = make_bucket(present.plan(), choice, present.stats());
+  }
+  return fresh;
+}
+
+void Reducer::replace(Buckets fresh) {
+  for (std::size_t b = 0; b < fresh.size(); ++b) {
+    if (fresh[b] != nullptr) buckets_[b] = std::move(fresh[b]);
+  }
+  has_memory_ = std::ranges::any_of(buckets_, [](const auto& bucket) { return !bucket->exchange().kept().empty(); });
+  results_version_ = 0;
+  outcome_.prepared.forget();
+  complete_ = measured_ = false;
+}
+
+}  // namespace gradstep
