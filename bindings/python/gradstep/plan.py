@@ -398,7 +398,7 @@ def _parser() -> argparse.ArgumentParser:
         "--algorithm",
         choices=[*_ALL_REDUCES, "best"],
         default="own",
-        help="how dense, half, bfloat16 and powersgd are summed: by gradstep (own, hosts), or by an engine's all-reduce",
+        help="how dense, half, bfloat16 and powersgd are summed: by gradstep (own, hosts) or by an engine's all-reduce",
     )
     parser.add_argument("--dtype", choices=list(_ELEMENT_BYTES), default="float32", help="of the gradients")
     option("--sparsity", parse_number, "the fraction that sparse_topk sends (0.01)", default=0.01, metavar="S")
