@@ -264,6 +264,7 @@ typedef struct gradstep_comm_statistics {
   int64_t bytes_sent;
   int64_t nanoseconds;
   int64_t exchanges;
+  int64_t rounds;
 } gradstep_comm_statistics;
 typedef struct gradstep_reducer gradstep_reducer;
 enum gradstep_reducer_mode {
@@ -279,6 +280,7 @@ enum gradstep_reducer_mode {
   GRADSTEP_REDUCER_AUTO = 8,
   GRADSTEP_REDUCER_INT8 = 9
 };
+enum gradstep_candidate_flags { GRADSTEP_CANDIDATE_HOSTS = 1 << 30 };
 enum gradstep_half_sum {
   GRADSTEP_HALF_SUM_INVALID = -1,
   GRADSTEP_HALF_SUM_F32 = 0,
@@ -352,12 +354,14 @@ typedef struct gradstep_bucket_statistics {
   int64_t selected;
   int64_t nonfinite;
   int32_t algorithm;
-  int32_t reserved;
+  int32_t by_hosts;
   int64_t predicted_dense_nanoseconds;
   int64_t predicted_half_nanoseconds;
   int64_t predicted_sparse_gather_nanoseconds;
   int64_t predicted_sparse_split_nanoseconds;
   int64_t wait_nanoseconds;
+  int64_t predicted_int8_nanoseconds;
+  int64_t predicted_powersgd_nanoseconds;
 } gradstep_bucket_statistics;
 enum gradstep_cost_algorithm {
   GRADSTEP_COST_INVALID = -1,
@@ -366,7 +370,8 @@ enum gradstep_cost_algorithm {
   GRADSTEP_COST_TREE = 2,
   GRADSTEP_COST_HIERARCHICAL = 3,
   GRADSTEP_COST_SPARSE_GATHER = 4,
-  GRADSTEP_COST_SPARSE_SPLIT = 5
+  GRADSTEP_COST_SPARSE_SPLIT = 5,
+  GRADSTEP_COST_HOSTS = 6
 };
 typedef struct gradstep_cost_options {
   uint32_t struct_size;
@@ -392,6 +397,7 @@ typedef struct gradstep_cost_options {
   double add_seconds;
   double merge_seconds;
   double multiply_seconds;
+  int64_t control_parameters;
 } gradstep_cost_options;
 typedef struct gradstep_cost {
   uint32_t struct_size;
@@ -401,6 +407,8 @@ typedef struct gradstep_cost {
   int64_t bytes;
   double seconds;
   double network_seconds;
+  int64_t calls;
+  int64_t rounds;
 } gradstep_cost;
 typedef struct gradstep_optimizer gradstep_optimizer;
 enum gradstep_state_dtype {

@@ -50,8 +50,8 @@ TAIL = """
 }  // namespace gradstep::inline cpp_v0
 """
 # Whose numbers are no choice between names.
-LEFT_OUT = {"gradstep_status_code", "gradstep_parameter_flags", "gradstep_device_type", "gradstep_type_code",
-            "gradstep_schedule_kind"}  # fmt: skip
+LEFT_OUT = {"gradstep_status_code", "gradstep_parameter_flags", "gradstep_candidate_flags", "gradstep_device_type",
+            "gradstep_type_code", "gradstep_schedule_kind"}  # fmt: skip
 # Structs with texts, callbacks or tensors in them are written by hand.
 BY_HAND = {"gradstep_context_options", "gradstep_comm_options", "gradstep_step_options"}
 

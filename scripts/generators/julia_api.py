@@ -81,7 +81,7 @@ def sorted_structs(declarations: list[Declaration]) -> Iterator[Struct]:
 
 
 def numbers(text: str) -> dict[str, str]:
-    return dict(re.findall(r"^\s+(GRADSTEP_\w+) = (-?\w+)", text, re.MULTILINE))
+    return dict(re.findall(r"^\s+(GRADSTEP_\w+) = (-?\w+(?: << \w+)?)", text, re.MULTILINE))
 
 
 def enum_lines(found: Enum, value: dict[str, str]) -> Iterator[str]:

@@ -33,7 +33,7 @@ bool engines_reduce(DType dtype) { return dtype != DType::f16 && dtype != DType:
 
 }  // namespace
 
-Channel::Channel(std::shared_ptr<Engine> engine, const Site& site, std::int32_t order, std::shared_ptr<SentBytes> sent,
+Channel::Channel(std::shared_ptr<Engine> engine, const Site& site, std::int32_t order, std::shared_ptr<Sent> sent,
                  PeerWait* wait)
     : engine_(std::move(engine)),
       site_(site),
@@ -106,7 +106,7 @@ void Channel::all_reduce(const Array& data, std::int32_t op, double divisor, con
   if (data.size == 0) return meet(deadline);
   if (world_size() == 1) {
     if (divisor != 1) sum_blocks(static_cast<std::byte*>(data.data), 0, data, data.size, op, divisor);
-  } else if (engine_->vtable().all_reduce != nullptr && native_order_serves()) {
+  } else if (sums_natively()) {
     all_reduce_native(data, op, divisor, deadline);
   } else if (data.bytes() * (world_size() - 1) <= kGatherBytes || !engine_->can_exchange()) {
     all_reduce_gathered(data, op, divisor, deadline);
@@ -189,7 +189,7 @@ void Channel::all_reduce_native(const Array& data, std::int32_t op, double divis
       return engine_->vtable().all_reduce(engine_->user(), wide.data, wide.size, dtype.code, dtype.bits, op,
                                           site_.stream(), timeout_ms);
     });
-    collectives_.count_sent(2 * wide.bytes() * (world_size() - 1) / world_size());
+    collectives_.count_round(2 * wide.bytes() * (world_size() - 1) / world_size());
   });
   if (!engines_reduce(data.dtype)) {
     const std::array<CopyItem, 1> narrow{CopyItem{data, wide}};
@@ -210,7 +210,7 @@ void Channel::reduce_scatter(const Array& input, const Array& output, std::int32
         return vtable.reduce_scatter(engine_->user(), input.data, output.data, output.size, dtype.code, dtype.bits, op,
                                      site_.stream(), timeout_ms);
       });
-      collectives_.count_sent(output.bytes() * (world_size() - 1));
+      collectives_.count_round(output.bytes() * (world_size() - 1));
     });
   } else if (world_size() > 1 && !engine_->can_exchange()) {
     reduce_scatter_gathered(input, output, op, deadline);

@@ -24,11 +24,13 @@ class Channel {
  public:
   /// `site` and `wait` outlive it. `order` is an enum gradstep_reduction_order. `wait` NULL = nobody waits for peers:
   /// calls are queued.
-  Channel(std::shared_ptr<Engine> engine, const Site& site, std::int32_t order, std::shared_ptr<SentBytes> sent,
+  Channel(std::shared_ptr<Engine> engine, const Site& site, std::int32_t order, std::shared_ptr<Sent> sent,
           PeerWait* wait);
 
   Engine& engine() { return *engine_; }
   void run(const Call& call, const Deadline& deadline);
+  /// All-reduces are the engine's own.
+  bool sums_natively() const { return engine_->vtable().all_reduce != nullptr && native_order_serves(); }
 
  private:
   std::int32_t rank() const { return engine_->rank(); }

@@ -41,7 +41,7 @@ std::int32_t tournament_partner(std::int32_t rank, std::int32_t round, std::int3
   return partner < world_size ? partner : -1;
 }
 
-Collectives::Collectives(std::shared_ptr<Engine> engine, const Site& site, std::shared_ptr<SentBytes> sent)
+Collectives::Collectives(std::shared_ptr<Engine> engine, const Site& site, std::shared_ptr<Sent> sent)
     : engine_(std::move(engine)),
       site_(site),
       send_data_(static_cast<std::size_t>(engine_->world_size())),
@@ -62,7 +62,7 @@ void Collectives::send(const void* data, std::int64_t bytes, std::int32_t to, co
   call_engine(*engine_, "send", deadline, [&](std::int64_t timeout_ms) {
     return engine_->vtable().send(engine_->user(), data, bytes, to, site_.stream(), timeout_ms);
   });
-  *sent_ += bytes;
+  sent_->bytes += bytes;
 }
 
 void Collectives::recv(void* data, std::int64_t bytes, std::int32_t from, const Deadline& deadline) {
@@ -73,6 +73,7 @@ void Collectives::recv(void* data, std::int64_t bytes, std::int32_t from, const 
 
 void Collectives::exchange(FunctionRef<Outgoing(std::int32_t)> outgoing, FunctionRef<Incoming(std::int32_t)> incoming,
                            const Deadline& deadline) {
+  ++sent_->rounds;
   if (engine_->vtable().exchange != nullptr) {
     exchange_at_once(outgoing, incoming, deadline);
   } else if (engine_->vtable().send_recv != nullptr) {
@@ -100,7 +101,7 @@ void Collectives::exchange_at_once(FunctionRef<Outgoing(std::int32_t)> outgoing,
     return engine_->vtable().exchange(engine_->user(), send_data_.data(), send_bytes_.data(), receive_data_.data(),
                                       receive_bytes_.data(), site_.stream(), timeout_ms);
   });
-  *sent_ += sent;
+  sent_->bytes += sent;
 }
 
 // In step k each rank sends to the rank k above it and receives from the rank k below it, at once.
@@ -117,7 +118,7 @@ void Collectives::exchange_shifted(FunctionRef<Outgoing(std::int32_t)> outgoing,
         return engine_->vtable().send_recv(engine_->user(), out.data, out.bytes, to, in.data, in.bytes, from,
                                            site_.stream(), timeout_ms);
       });
-      *sent_ += out.bytes;
+      sent_->bytes += out.bytes;
     } else if (out.bytes > 0) {
       send(out.data, out.bytes, to, deadline);
     } else if (in.bytes > 0) {
@@ -153,7 +154,7 @@ void Collectives::engine_all_gather(const void* send, void* receive, std::int64_
   call_engine(*engine_, "all_gather", deadline, [&](std::int64_t timeout_ms) {
     return engine_->vtable().all_gather(engine_->user(), send, receive, bytes, site_.stream(), timeout_ms);
   });
-  *sent_ += bytes * (world_size() - 1);
+  count_round(bytes * (world_size() - 1));
 }
 
 void Collectives::all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline) {
@@ -275,7 +276,7 @@ void Collectives::broadcast(void* data, std::int64_t bytes, std::int32_t root, c
     call_engine(*engine_, "broadcast", deadline, [&](std::int64_t timeout_ms) {
       return engine_->vtable().broadcast(engine_->user(), data, bytes, root, site_.stream(), timeout_ms);
     });
-    if (rank() == root) *sent_ += bytes * (world_size() - 1);
+    if (rank() == root) sent_->bytes += bytes * (world_size() - 1);
   } else if (engine_->point_to_point()) {
     tree_broadcast(data, bytes, root, deadline);
   } else {
@@ -304,7 +305,7 @@ void Collectives::give_part(const void* data, std::int64_t bytes, std::int32_t t
   call_engine(*engine_, "send_recv", deadline, [&](std::int64_t timeout_ms) {
     return engine_->vtable().send_recv(engine_->user(), data, bytes, to, &token, 1, to, site_.stream(), timeout_ms);
   });
-  *sent_ += bytes;
+  sent_->bytes += bytes;
 }
 
 void Collectives::receive_part(void* data, std::int64_t bytes, std::int32_t from, const Deadline& deadline) {
@@ -336,6 +337,7 @@ void Collectives::barrier(const Deadline& deadline) {
     call_engine(*engine_, "barrier", deadline, [&](std::int64_t timeout_ms) {
       return engine_->vtable().barrier(engine_->user(), site_.stream(), timeout_ms);
     });
+    count_round(0);
     return;
   }
   const std::byte* token = send_staging_.reserve(1);

@@ -42,12 +42,15 @@ struct Incoming {
 };
 
 /// What a rank has sent, counted as the algorithms below send it.
-using SentBytes = std::atomic<std::int64_t>;
+struct Sent {
+  std::atomic<std::int64_t> bytes{0};
+  std::atomic<std::int64_t> rounds{0};  ///< in which all ranks send to each other, or meet
+};
 
 class Collectives {
  public:
   /// Moves memory of `site`, which outlives it.
-  Collectives(std::shared_ptr<Engine> engine, const Site& site, std::shared_ptr<SentBytes> sent);
+  Collectives(std::shared_ptr<Engine> engine, const Site& site, std::shared_ptr<Sent> sent);
 
   std::int32_t rank() const { return engine_->rank(); }
   std::int32_t world_size() const { return engine_->world_size(); }
@@ -70,7 +73,11 @@ class Collectives {
   void recv(void* data, std::int64_t bytes, std::int32_t from, const Deadline& deadline);
   void barrier(const Deadline& deadline);
 
-  void count_sent(std::int64_t bytes) { *sent_ += bytes; }
+  /// A round of the engine's own.
+  void count_round(std::int64_t bytes) {
+    sent_->bytes += bytes;
+    ++sent_->rounds;
+  }
 
  private:
   void exchange_at_once(FunctionRef<Outgoing(std::int32_t)> outgoing, FunctionRef<Incoming(std::int32_t)> incoming,
@@ -102,7 +109,7 @@ class Collectives {
   std::vector<std::int64_t> receive_offsets_;
   Staging send_staging_;
   Staging receive_staging_;
-  std::shared_ptr<SentBytes> sent_;
+  std::shared_ptr<Sent> sent_;
 };
 
 /// The partner of `rank` in round `round` of a tournament in which each of `world_size` ranks meets every other once,

@@ -170,7 +170,7 @@ void Communicator::run(const Call& call, const Deadline& deadline) {
   if (call.kind == CallKind::exchange && !can_exchange()) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "exchange: the {} engine only gathers", connection_.engine().name());
   }
-  const bool by_hosts = host_sums_ != nullptr && is_reduction(call.kind) && call.data.size > 0;
+  const bool by_hosts = sums_by_hosts() && is_reduction(call.kind) && call.data.size > 0;
   if (!by_hosts) return perform(&connection_.engine(), call, deadline, [&] { channel_.run(call, deadline); });
   perform(nullptr, call, deadline, [&] {
     try {
@@ -372,7 +372,9 @@ void Communicator::abort() noexcept {
 gradstep_comm_statistics Communicator::stats() const {
   const std::lock_guard lock(stats_mutex_);
   gradstep_comm_statistics stats = stats_;
-  stats.bytes_sent = *sent_ + (host_sums_ != nullptr ? host_sums_->bytes_sent() : 0);
+  stats.bytes_sent = sent_->bytes;
+  stats.rounds = sent_->rounds;
+  if (host_sums_ != nullptr) host_sums_->count(stats);
   return stats;
 }
 

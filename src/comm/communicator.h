@@ -68,6 +68,16 @@ class Communicator : public NamedCalls<Communicator> {
   /// kPieceBytes, or kPieceBytesInMemory.
   std::int64_t piece_bytes() const { return connection_.engine().shares_memory() ? kPieceBytesInMemory : kPieceBytes; }
 
+  /// An all-reduce in the order of ranks is one of the engine.
+  bool sums_natively() const { return channel_.sums_natively(); }
+  std::int32_t reduction_order() const { return settings_.reduction_order; }
+  /// NULL unless reductions can be by hosts.
+  HostSums* host_sums() const { return host_sums_.get(); }
+  /// They are, as long as nobody has asked for the order of ranks.
+  bool sums_by_hosts() const { return host_sums_ != nullptr && by_hosts_; }
+  /// From the next call on, on all ranks.
+  void sum_by_hosts(bool by_hosts) { by_hosts_ = by_hosts; }
+
   /// One call, on the host's memory.
   void run(const Call& call, const Deadline& deadline);
   /// Returns whether all ranks say yes. Collective.
@@ -128,11 +138,12 @@ class Communicator : public NamedCalls<Communicator> {
   CommSettings settings_;
   gradstep_device device_{};  // of a device engine that is another one
   std::vector<std::uint64_t> hosts_;
-  std::shared_ptr<SentBytes> sent_ = std::make_shared<SentBytes>(0);
+  std::shared_ptr<Sent> sent_ = std::make_shared<Sent>();
   PeerWait wait_{connection_};
   Channel channel_;                      // of the host's memory
   std::unique_ptr<HostSums> host_sums_;  // NULL = reductions are the channel's
-  bool own_channel_ = false;             // no other communicator calls the engine
+  bool by_hosts_ = true;
+  bool own_channel_ = false;  // no other communicator calls the engine
 
   mutable std::mutex stats_mutex_;
   gradstep_comm_statistics stats_{};

@@ -78,8 +78,13 @@ void HostSums::abort() noexcept {
   if (between_ != nullptr) between_->abort();
 }
 
-std::int64_t HostSums::bytes_sent() const {
-  return inside_->stats().bytes_sent + (between_ != nullptr ? between_->stats().bytes_sent : 0);
+void HostSums::count(gradstep_comm_statistics& stats) const {
+  const auto add = [&stats](const gradstep_comm_statistics& group) {
+    stats.bytes_sent += group.bytes_sent;
+    stats.rounds += group.rounds;
+  };
+  add(inside_->stats());
+  if (between_ != nullptr) add(between_->stats());
 }
 
 }  // namespace gradstep

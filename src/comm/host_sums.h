@@ -28,7 +28,12 @@ class HostSums {
   /// Over channels of its own, between the same ranks. Collective.
   std::unique_ptr<HostSums> dup(const Deadline& deadline) const;
   void abort() noexcept;
-  std::int64_t bytes_sent() const;
+  /// Adds the bytes and rounds of both groups.
+  void count(gradstep_comm_statistics& stats) const;
+  Communicator& inside() const { return *inside_; }
+  /// NULL where this rank owns nothing.
+  Communicator* between() const { return between_.get(); }
+  std::int32_t owners() const { return owners_; }
 
  private:
   /// data = the reduction [/ divisor], in place. The first ranks of each host own a piece each: they sum it inside

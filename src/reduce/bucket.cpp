@@ -12,11 +12,17 @@ std::int64_t nanoseconds_since(Clock::time_point start) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
 }
 
-std::vector<std::vector<std::int64_t>> shapes_of(const BucketPlan& plan, const Schema& schema) {
-  std::vector<std::vector<std::int64_t>> shapes;
-  for (const std::size_t i : plan.parameters) shapes.push_back(schema[i].shape);
-  return shapes;
-}
+/// The order of a communicator's sums, for as long as it lives.
+class SumOrder {
+ public:
+  SumOrder(Communicator& comm, bool by_hosts) : comm_(comm) { comm_.sum_by_hosts(by_hosts); }
+  ~SumOrder() { comm_.sum_by_hosts(true); }
+  SumOrder(const SumOrder&) = delete;
+  SumOrder& operator=(const SumOrder&) = delete;
+
+ private:
+  Communicator& comm_;
+};
 
 }  // namespace
 
@@ -25,6 +31,7 @@ Bucket::Bucket(ExchangeResources& resources, const Schema& schema, const BucketP
     : resources_(resources),
       schema_(schema),
       plan_(plan),
+      choice_{options.mode, options.sparse_exchange, stats.by_hosts},
       exchange_(make_bucket_exchange(resources, plan, options, shapes_of(plan, schema))),
       work_(plan.parameters.size()),
       stats_(stats) {
@@ -126,7 +133,8 @@ void Bucket::count_packing(Clock::time_point start) {
 
 void Bucket::exchange(const Deadline& deadline) {
   const auto start = Clock::now();
-  const Communicator& comm = *resources_.comm;
+  Communicator& comm = *resources_.comm;
+  const SumOrder order(comm, choice_.by_hosts != 0);
   const std::int64_t sent_before = comm.stats().bytes_sent;
   const double divisor = resources_.options.average == GRADSTEP_AVERAGE_MEAN ? comm.world_size() : 1;
   gradstep_bucket_statistics stats{};

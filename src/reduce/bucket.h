@@ -14,19 +14,22 @@
 #include "core/buffer_list.h"
 #include "core/schema.h"
 #include "reduce/bucket_exchange.h"
+#include "reduce/cost_model.h"
 
 namespace gradstep {
 
 class Bucket {
  public:
-  /// `options` are the reducer's, with the mode that this bucket has; `stats` what is known of it so far. `resources`
-  /// and `schema` outlive it.
+  /// `options` are the reducer's, with the mode that this bucket has; `stats` what is known of it so far, the order of
+  /// its sums too. `resources` and `schema` outlive it.
   Bucket(ExchangeResources& resources, const Schema& schema, const BucketPlan& plan,
          const gradstep_reducer_options& options, const gradstep_bucket_statistics& stats);
 
   bool is_empty() const { return plan_.elements == 0; }
   /// Indices of the schema, in the order of packing.
   const std::vector<std::size_t>& parameters() const { return plan_.parameters; }
+  const BucketPlan& plan() const { return plan_; }
+  const BucketChoice& choice() const { return choice_; }
   BucketExchange& exchange() { return *exchange_; }
   const BucketExchange& exchange() const { return *exchange_; }
   /// The outcome of the parameter at `position`.
@@ -68,6 +71,7 @@ class Bucket {
   ExchangeResources& resources_;
   const Schema& schema_;
   const BucketPlan plan_;
+  const BucketChoice choice_;
   std::unique_ptr<BucketExchange> exchange_;
   std::vector<std::int64_t> offsets_;   // by position, elements
   std::vector<WorkList> work_;          // by position

@@ -2,42 +2,140 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/bucket_layout.h"
 
-#include <optional>
+#include <algorithm>
+#include <sstream>
 
 #include "core/absence.h"
+#include "core/error.h"
 #include "reduce/cost_model.h"
 #include "reduce/reducer_options.h"
 
 namespace gradstep {
 
 BucketLayout::BucketLayout(ExchangeResources& resources, const Schema& schema, const Deadline& deadline)
-    : places_(schema.size()) {
-  const std::vector<BucketPlan> plans = plan_buckets(schema, resources.options.fuse_threshold);
-  std::optional<CostModel> costs;
-  if (resources.options.mode == GRADSTEP_REDUCER_AUTO) costs.emplace(resources, deadline);
+    : resources_(resources), schema_(schema), places_(schema.size()) {
+  const std::vector<BucketPlan> plans = plan_buckets(schema, options().fuse_threshold);
   resources.open_channels(plans.size(), deadline);
-  for (const BucketPlan& plan : plans) {
-    for (std::size_t k = 0; k < plan.parameters.size(); ++k) places_[plan.parameters[k]] = {buckets_.size(), k};
-    gradstep_reducer_options chosen = resources.options;
-    gradstep_bucket_statistics stats{};
-    if (costs) {
-      costs->choose(plan, chosen, stats);
-      resources.context->log().write(
-          GRADSTEP_LOG_INFO,
-          "reducer: bucket {} of {} elements: mode auto is {}; predicted nanoseconds: dense {}, "
-          "half {}, sparse_topk gathered {}, split {} (0: no candidate)",
-          buckets_.size(), plan.elements, mode_name(chosen.mode), stats.predicted_dense_nanoseconds,
-          stats.predicted_half_nanoseconds, stats.predicted_sparse_gather_nanoseconds,
-          stats.predicted_sparse_split_nanoseconds);
-    }
-    buckets_.push_back(std::make_unique<Bucket>(resources.of_bucket(buckets_.size()), schema, plan, chosen, stats));
+  std::vector<gradstep_bucket_statistics> found(plans.size());
+  const std::vector<BucketChoice> choices = choose(plans, found, deadline);
+  Buckets buckets;
+  for (std::size_t b = 0; b < plans.size(); ++b) {
+    for (std::size_t k = 0; k < plans[b].parameters.size(); ++k) places_[plans[b].parameters[k]] = {b, k};
+    buckets.push_back(make_bucket(b, plans[b], choices[b], found[b]));
   }
+  buckets_.resize(buckets.size());
+  replace(std::move(buckets), is_auto() && comm().world_size() > 1);
 }
 
 Array BucketLayout::result_of(std::size_t parameter) const {
   Array result = bucket_of(parameter).result_of(places_[parameter].position);
   place_if_empty(result);
   return result;
+}
+
+std::vector<BucketChoice> BucketLayout::choose(const std::vector<BucketPlan>& plans,
+                                               std::span<gradstep_bucket_statistics> found, const Deadline& deadline) {
+  const std::int32_t by_hosts = comm().sums_by_hosts() ? 1 : 0;
+  std::vector<BucketChoice> choices(plans.size(), {options().mode, options().sparse_exchange, by_hosts});
+  if (!is_auto()) return choices;
+  if ((options().candidates & GRADSTEP_CANDIDATE_HOSTS) != 0 && comm().reduction_order() != GRADSTEP_REDUCTION_HOSTS) {
+    fail_argument(
+        "options.candidates: has the flag hosts ({:#x}), expected a comm of reduction_order {} (HOSTS), found {}",
+        static_cast<std::int32_t>(GRADSTEP_CANDIDATE_HOSTS), static_cast<int>(GRADSTEP_REDUCTION_HOSTS),
+        comm().reduction_order());
+  }
+  const CostModel costs(resources_, deadline);
+  for (std::size_t b = 0; b < plans.size(); ++b) {
+    choices[b] = costs.choose(plans[b], shapes_of(plans[b], schema_), options(), found[b]);
+  }
+  // The measures are the same on all ranks; processors may still round predictions that are nearly equal differently.
+  const auto bytes = static_cast<std::int64_t>(choices.size() * sizeof(BucketChoice));
+  if (bytes > 0) comm().broadcast(choices.data(), bytes, 0, deadline);
+  for (std::size_t b = 0; b < plans.size(); ++b) {
+    const gradstep_bucket_statistics& stats = found[b];
+    resources_.context->log().write(
+        GRADSTEP_LOG_INFO,
+        "reducer: bucket {} of {} elements: mode auto is {}{}; predicted nanoseconds: dense {}, half {}, int8 {}, "
+        "powersgd {}, sparse_topk gathered {}, split {} (0: no candidate)",
+        b, plans[b].elements, mode_name(choices[b].mode), choices[b].by_hosts != 0 ? ", by hosts" : "",
+        stats.predicted_dense_nanoseconds, stats.predicted_half_nanoseconds, stats.predicted_int8_nanoseconds,
+        stats.predicted_powersgd_nanoseconds, stats.predicted_sparse_gather_nanoseconds,
+        stats.predicted_sparse_split_nanoseconds);
+  }
+  return choices;
+}
+
+std::unique_ptr<Bucket> BucketLayout::make_bucket(std::size_t index, const BucketPlan& plan, const BucketChoice& choice,
+                                                  gradstep_bucket_statistics stats) const {
+  gradstep_reducer_options chosen = options();
+  chosen.mode = choice.mode;
+  chosen.sparse_exchange = choice.sparse_exchange;
+  stats.by_hosts = choice.by_hosts;
+  return std::make_unique<Bucket>(resources_.of_bucket(index), schema_, plan, chosen, stats);
+}
+
+std::vector<BucketChoice> BucketLayout::choices() const {
+  std::vector<BucketChoice> all;
+  for (const auto& bucket : buckets_) all.push_back(bucket->choice());
+  return all;
+}
+
+/// Elements, mode, sparse_exchange and by_hosts of each bucket.
+std::string BucketLayout::text_of_choices() const {
+  std::ostringstream text;
+  for (const auto& bucket : buckets_) {
+    const BucketChoice& choice = bucket->choice();
+    if (&bucket != &buckets_.front()) text << ' ';
+    text << bucket->plan().elements << ' ' << choice.mode << ' ' << choice.sparse_exchange << ' ' << choice.by_hosts;
+  }
+  return text.str();
+}
+
+std::vector<BucketChoice> BucketLayout::saved_choices(const LoadedPart& part) const {
+  if (!is_auto() || !part.has_text("choices")) return {};
+  const auto damaged = [] { fail(GRADSTEP_ERR_CORRUPT, "the saved reducer has choices that cannot be read"); };
+  std::istringstream text(part.text("choices"));
+  std::vector<BucketChoice> choices;
+  bool is_same_plan = true;
+  std::int64_t elements = 0;
+  while (text >> elements) {
+    BucketChoice choice;
+    text >> choice.mode >> choice.sparse_exchange >> choice.by_hosts;
+    const bool is_known = choice.mode >= 0 && choice.mode <= GRADSTEP_REDUCER_INT8 &&
+                          choice.sparse_exchange >= GRADSTEP_SPARSE_EXCHANGE_AUTO &&
+                          choice.sparse_exchange <= GRADSTEP_SPARSE_EXCHANGE_SPLIT &&
+                          (choice.by_hosts == 0 || choice.by_hosts == 1);
+    if (!text || !is_known) damaged();
+    is_same_plan =
+        is_same_plan && choices.size() < buckets_.size() && elements == buckets_[choices.size()]->plan().elements;
+    choices.push_back(choice);
+  }
+  if (!text.eof()) damaged();
+  if (!is_same_plan || choices.size() != buckets_.size()) return {};
+  return choices;
+}
+
+Buckets BucketLayout::buckets_with(std::span<const BucketChoice> choices) const {
+  Buckets fresh(buckets_.size());
+  for (std::size_t b = 0; b < choices.size(); ++b) {
+    const Bucket& present = *buckets_[b];
+    BucketChoice choice = choices[b];
+    const bool is_allowed = is_candidate(options(), choice.mode) &&
+                            !(choice.mode == GRADSTEP_REDUCER_INT8 && present.plan().dtype == DType::f64);
+    if (!is_allowed) continue;
+    const bool is_free = (options().candidates & GRADSTEP_CANDIDATE_HOSTS) != 0;
+    if (!is_free || !comm().sums_by_hosts()) choice.by_hosts = comm().sums_by_hosts() ? 1 : 0;
+    if (choice != present.choice()) fresh[b] = make_bucket(b, present.plan(), choice, present.stats());
+  }
+  return fresh;
+}
+
+void BucketLayout::replace(Buckets fresh, bool has_chosen) {
+  for (std::size_t b = 0; b < fresh.size(); ++b) {
+    if (fresh[b] != nullptr) buckets_[b] = std::move(fresh[b]);
+  }
+  has_memory_ = std::ranges::any_of(buckets_, [](const auto& bucket) { return !bucket->exchange().kept().empty(); });
+  has_chosen_ = has_chosen_ || has_chosen;
 }
 
 }  // namespace gradstep

@@ -5,9 +5,12 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "core/schema.h"
+#include "core/state_part.h"
 #include "reduce/bucket.h"
 
 namespace gradstep {
@@ -29,10 +32,40 @@ class BucketLayout {
   Bucket& bucket_of(std::size_t parameter) const { return *buckets_[places_[parameter].bucket]; }
   /// The parameter's outcome of the last window.
   Array result_of(std::size_t parameter) const;
+  /// Some bucket keeps something for the next window.
+  bool has_memory() const { return has_memory_; }
+
+  // Which mode each bucket has. Mode AUTO chooses once: what it has chosen goes with what its modes keep from window to
+  // window, into files and to the ranks that go on after a failure.
+
+  bool is_auto() const { return resources_.options.mode == GRADSTEP_REDUCER_AUTO; }
+  /// Mode AUTO has made them among several ranks, here or where this was saved.
+  bool has_chosen() const { return has_chosen_; }
+  std::vector<BucketChoice> choices() const;
+  std::string text_of_choices() const;
+  /// What AUTO made of the same buckets before; empty = nothing.
+  std::vector<BucketChoice> saved_choices(const LoadedPart& part) const;
+  /// Buckets with these choices, as far as the candidates allow them, in place of those that have others; NULL = stays.
+  Buckets buckets_with(std::span<const BucketChoice> choices) const;
+  /// Takes them. `has_chosen`: they are choices of AUTO.
+  void replace(Buckets fresh, bool has_chosen);
 
  private:
+  /// Collective: of every bucket. AUTO measures, and notes its predictions in `found`; rank 0's choices are those of
+  /// all.
+  std::vector<BucketChoice> choose(const std::vector<BucketPlan>& plans, std::span<gradstep_bucket_statistics> found,
+                                   const Deadline& deadline);
+  std::unique_ptr<Bucket> make_bucket(std::size_t index, const BucketPlan& plan, const BucketChoice& choice,
+                                      gradstep_bucket_statistics stats) const;
+  Communicator& comm() const { return *resources_.comm; }
+  const gradstep_reducer_options& options() const { return resources_.options; }
+
+  ExchangeResources& resources_;
+  const Schema& schema_;
   Buckets buckets_;
   std::vector<Place> places_;  // by parameter
+  bool has_memory_ = false;
+  bool has_chosen_ = false;
 };
 
 }  // namespace gradstep

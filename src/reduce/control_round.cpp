@@ -8,7 +8,7 @@ namespace gradstep {
 
 ControlRound::ControlRound(const Schema& schema, const gradstep_reducer_options& options)
     : schema_(schema),
-      numbers_(kFirstParameter + schema.size()),
+      numbers_(numbers_of(schema.size())),
       is_weighted_(options.average == GRADSTEP_AVERAGE_WEIGHTED),
       has_optional_(std::any_of(schema.begin(), schema.end(), [](const Parameter& p) { return p.may_be_unused; })),
       is_needed_(is_weighted_ || has_optional_ || options.control != 0) {}

@@ -25,6 +25,8 @@ class ControlRound {
   bool is_weighted() const { return is_weighted_; }
   /// Parameters may have no gradient on any rank.
   bool has_optional() const { return has_optional_; }
+  /// How many numbers travel.
+  static std::size_t numbers_of(std::size_t parameters) { return kFirstParameter + parameters; }
 
   /// A new window, of this rank's weight; no parameter has a gradient.
   void begin(double weight);

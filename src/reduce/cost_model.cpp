@@ -8,6 +8,7 @@
 #include <chrono>
 #include <limits>
 
+#include "comm/host_sums.h"
 #include "reduce/sparse.h"
 
 namespace gradstep {
@@ -42,10 +43,35 @@ void fill(float* numbers, std::int64_t count) {
   }
 }
 
-ExchangeCost largest(const ExchangeCost& a, const ExchangeCost& b) {
-  return {std::max(a.round, b.round),     std::max(a.byte, b.byte),     std::max(a.pack, b.pack),
-          std::max(a.convert, b.convert), std::max(a.select, b.select), std::max(a.entry, b.entry),
-          std::max(a.add, b.add),         std::max(a.merge, b.merge),   std::max(a.multiply, b.multiply)};
+/// What a collective and a byte take of a rank, in `round` and `byte`.
+void measure_group(Communicator& comm, const Context& context, const Deadline& deadline, double& round, double& byte) {
+  std::vector<std::int64_t> tokens(static_cast<std::size_t>(comm.world_size()));
+  const std::int64_t token = 0;
+  round = shortest([&] { comm.all_gather(&token, tokens.data(), sizeof token, deadline); });
+  const Buffer zeros = context.allocate(static_cast<std::size_t>(kBytes), /*zeroed=*/true);
+  const Array numbers{zeros.data(), kElements, DType::f32, 0, nullptr, nullptr};
+  const gradstep_comm_statistics before = comm.stats();
+  const double reduction = shortest([&] { comm.all_reduce(numbers, GRADSTEP_REDUCE_SUM, 1, deadline); });
+  const gradstep_comm_statistics after = comm.stats();
+  const double rounds = static_cast<double>(after.rounds - before.rounds) / kTrials;
+  const double sent = static_cast<double>(after.bytes_sent - before.bytes_sent) / kTrials;
+  byte = std::max(reduction - rounds * round, 0.0) / std::max(sent, 1.0);
+}
+
+/// Modes whose results differ by more than rounding from the sum of a window: what they save must be worth a round.
+bool keeps_residual(std::int32_t mode) {
+  return mode == GRADSTEP_REDUCER_SPARSE_TOPK || mode == GRADSTEP_REDUCER_POWERSGD || mode == GRADSTEP_REDUCER_INT8;
+}
+
+FactorSizes factors_of(std::span<const std::vector<std::int64_t>> shapes, std::int32_t rank) {
+  FactorSizes factors;
+  for (const auto& shape : shapes) {
+    double rows = 1;
+    double columns = 1;
+    for (std::size_t d = 0; d < shape.size(); ++d) (d == 0 ? rows : columns) *= static_cast<double>(shape[d]);
+    factors.add(rows, columns, std::min({static_cast<double>(rank), rows, columns}));
+  }
+  return factors;
 }
 
 }  // namespace
@@ -122,64 +148,111 @@ ExchangeCost measure_processor(Context& context) {
   return prices;
 }
 
-CostModel::CostModel(ExchangeResources& resources, const Deadline& deadline)
-    : ranks_(resources.comm->world_size()),
-      can_exchange_(resources.comm->can_exchange()),
-      piece_bytes_(static_cast<double>(resources.comm->piece_bytes())) {
-  if (ranks_ == 1) return;
-  Communicator& comm = *resources.comm;
-  prices_ = measure_processor(*resources.context);
-  prices_.add = 0;  // all-reduces are timed as a whole
-
-  std::vector<std::int64_t> tokens(static_cast<std::size_t>(ranks_));
-  const std::int64_t token = 0;
-  prices_.round = shortest([&] { comm.all_gather(&token, tokens.data(), sizeof token, deadline); });
-  const Buffer zeros = resources.context->allocate(static_cast<std::size_t>(kBytes), /*zeroed=*/true);
-  const Array numbers{zeros.data(), kElements, DType::f32, 0, nullptr, nullptr};
-  const std::int64_t sent_before = comm.stats().bytes_sent;
-  const double reduction = shortest([&] { comm.all_reduce(numbers, GRADSTEP_REDUCE_SUM, 1, deadline); });
-  const double sent = static_cast<double>(comm.stats().bytes_sent - sent_before) / kTrials;
-  prices_.byte = std::max(reduction - 2 * prices_.round, 0.0) / std::max(sent, 1.0);
-
-  std::vector<ExchangeCost> all(static_cast<std::size_t>(ranks_));
-  const ExchangeCost own = prices_;
-  comm.all_gather(&own, all.data(), sizeof own, deadline);
-  for (const ExchangeCost& other : all) prices_ = largest(prices_, other);
+bool is_candidate(const gradstep_reducer_options& options, std::int32_t mode) {
+  constexpr std::int32_t kUnasked =
+      1 << GRADSTEP_REDUCER_DENSE | 1 << GRADSTEP_REDUCER_HALF | 1 << GRADSTEP_REDUCER_SPARSE_TOPK;
+  const std::int32_t modes = options.candidates & ~GRADSTEP_CANDIDATE_HOSTS;
+  return ((modes != 0 ? modes : kUnasked) & (1 << mode)) != 0;
 }
 
-void CostModel::choose(const BucketPlan& plan, gradstep_reducer_options& options,
-                       gradstep_bucket_statistics& stats) const {
-  options.mode = GRADSTEP_REDUCER_DENSE;
-  if (ranks_ == 1) return;
-  const ExchangeSize size{static_cast<double>(ranks_), static_cast<double>(plan.elements),
-                          static_cast<double>(size_of(plan.dtype)), can_exchange_, piece_bytes_};
+CostModel::CostModel(ExchangeResources& resources, const Deadline& deadline) {
+  Communicator& comm = *resources.comm;
+  world_.ranks = comm.world_size();
+  world_.can_exchange = comm.can_exchange();
+  world_.piece_bytes = static_cast<double>(comm.piece_bytes());
+  world_.sums_natively = comm.sums_natively();
+  world_.by_hosts = comm.sums_by_hosts();
+  if (comm.world_size() == 1) return;
+  prices_ = measure_processor(*resources.context);
+  prices_.add = 0;  // all-reduces are timed as a whole
+  measure_network(resources, deadline);
+  agree(comm, deadline);
+}
+
+void CostModel::measure_network(const ExchangeResources& resources, const Deadline& deadline) {
+  Communicator& comm = *resources.comm;
+  const Context& context = *resources.context;
+  const bool by_hosts = comm.sums_by_hosts();
+  comm.sum_by_hosts(false);
+  measure_group(comm, context, deadline, prices_.round, prices_.byte);
+  comm.sum_by_hosts(true);
+  if (!by_hosts) return;
+  const HostSums& hosts = *comm.host_sums();
+  measure_group(hosts.inside(), context, deadline, prices_.inside_round, prices_.inside_byte);
+  world_.ranks_inside = hosts.inside().world_size();
+  world_.owners = hosts.owners();
+  if (hosts.between() == nullptr) return;
+  measure_group(*hosts.between(), context, deadline, prices_.between_round, prices_.between_byte);
+  world_.hosts = hosts.between()->world_size();
+}
+
+void CostModel::agree(Communicator& comm, const Deadline& deadline) {
+  struct Found {
+    ExchangeCost prices;
+    double hosts;
+    double ranks_inside;
+  };
+  const Found own{prices_, world_.hosts, world_.ranks_inside};
+  std::vector<Found> all(static_cast<std::size_t>(comm.world_size()));
+  comm.all_gather(&own, all.data(), sizeof own, deadline);
+  const auto larger = [](double a, double b) { return std::max(a, b); };
+  for (const Found& other : all) {
+    prices_.merge_with(other.prices, larger);
+    world_.hosts = larger(world_.hosts, other.hosts);
+    world_.ranks_inside = larger(world_.ranks_inside, other.ranks_inside);
+  }
+}
+
+BucketChoice CostModel::choose(const BucketPlan& plan, std::span<const std::vector<std::int64_t>> shapes,
+                               const gradstep_reducer_options& options, gradstep_bucket_statistics& stats) const {
+  BucketChoice choice{.sparse_exchange = options.sparse_exchange, .by_hosts = world_.by_hosts ? 1 : 0};
+  if (world_.ranks <= 1) return choice;
+  ExchangeSize size = world_;
+  size.elements = static_cast<double>(plan.elements);
+  size.element_bytes = static_cast<double>(size_of(plan.dtype));
 
   double best = std::numeric_limits<double>::infinity();
-  const auto consider = [&](std::int32_t mode, const ExchangeCost& amounts, std::int64_t& prediction,
-                            std::int32_t exchange) {
-    if (options.candidates != 0 && (options.candidates & (1 << mode)) == 0) return;
-    const double cost = priced(amounts, prices_);
-    prediction = static_cast<std::int64_t>(std::max(cost, 1.0));
-    // A selection changes results by more than rounding: what it saves must be worth a round.
-    const double price = mode == GRADSTEP_REDUCER_SPARSE_TOPK ? cost + prices_.round : cost;
+  const auto consider_order = [&](std::int32_t mode, std::int32_t exchange, std::int64_t& prediction,
+                                  const auto& amounts, bool by_hosts) {
+    size.by_hosts = by_hosts;
+    const double cost = priced(amounts(size), prices_);
+    const auto nanoseconds = static_cast<std::int64_t>(std::max(cost, 1.0));
+    if (prediction == 0 || nanoseconds < prediction) prediction = nanoseconds;
+    const double price = keeps_residual(mode) ? cost + prices_.round : cost;
     if (price >= best) return;
     best = price;
-    options.mode = mode;
-    options.sparse_exchange = exchange;
+    choice = {mode, exchange, by_hosts ? 1 : 0};
+  };
+  const auto consider = [&](std::int32_t mode, std::int32_t exchange, std::int64_t& prediction, const auto& amounts) {
+    if (!is_candidate(options, mode)) return;
+    consider_order(mode, exchange, prediction, amounts, world_.by_hosts);
+    if (world_.by_hosts && (options.candidates & GRADSTEP_CANDIDATE_HOSTS) != 0) {
+      consider_order(mode, exchange, prediction, amounts, /*by_hosts=*/false);
+    }
   };
   const std::int32_t wanted = options.sparse_exchange;
-  consider(GRADSTEP_REDUCER_DENSE, dense_cost(size), stats.predicted_dense_nanoseconds, wanted);
-  consider(GRADSTEP_REDUCER_HALF, half_cost(size), stats.predicted_half_nanoseconds, wanted);
-  if (plan.elements > kMostSparseElements) return;
+  consider(GRADSTEP_REDUCER_DENSE, wanted, stats.predicted_dense_nanoseconds, dense_cost);
+  consider(GRADSTEP_REDUCER_HALF, wanted, stats.predicted_half_nanoseconds,
+           [&](const ExchangeSize& bucket) { return half_cost(bucket, options.half_sum != GRADSTEP_HALF_SUM_F32); });
+  if (plan.dtype != DType::f64) {
+    consider(GRADSTEP_REDUCER_INT8, wanted, stats.predicted_int8_nanoseconds, int8_cost);
+  }
+  const FactorSizes factors = factors_of(shapes, options.rank);
+  if (factors.right > 0) {
+    consider(GRADSTEP_REDUCER_POWERSGD, wanted, stats.predicted_powersgd_nanoseconds,
+             [&](const ExchangeSize& bucket) { return power_sgd_cost(bucket, factors); });
+  }
+  if (plan.elements > kMostSparseElements) return choice;
   // As a sparse mode by itself: what cannot split gathers.
-  if (wanted != GRADSTEP_SPARSE_EXCHANGE_SPLIT || !can_exchange_) {
-    consider(GRADSTEP_REDUCER_SPARSE_TOPK, sparse_gather_cost(size, options.sparsity),
-             stats.predicted_sparse_gather_nanoseconds, wanted);
+  if (wanted != GRADSTEP_SPARSE_EXCHANGE_SPLIT || !world_.can_exchange) {
+    consider(GRADSTEP_REDUCER_SPARSE_TOPK, wanted, stats.predicted_sparse_gather_nanoseconds,
+             [&](const ExchangeSize& bucket) { return sparse_gather_cost(bucket, options.sparsity); });
   }
-  if (wanted != GRADSTEP_SPARSE_EXCHANGE_GATHER && can_exchange_) {
-    consider(GRADSTEP_REDUCER_SPARSE_TOPK, sparse_split_cost(size, options.sparsity),
-             stats.predicted_sparse_split_nanoseconds, GRADSTEP_SPARSE_EXCHANGE_SPLIT);
+  if (wanted != GRADSTEP_SPARSE_EXCHANGE_GATHER && world_.can_exchange) {
+    consider(GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_SPARSE_EXCHANGE_SPLIT, stats.predicted_sparse_split_nanoseconds,
+             [&](const ExchangeSize& bucket) { return sparse_split_cost(bucket, options.sparsity); });
   }
+  return choice;
 }
 
 }  // namespace gradstep

@@ -4,6 +4,9 @@
 // What a window of a bucket costs in each mode, from a few measurements at the start.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "reduce/bucket_exchange.h"
 #include "reduce/exchange_cost.h"
 
@@ -12,21 +15,36 @@ namespace gradstep {
 /// Prices of what a rank does by itself, measured here; those of rounds and bytes are 0.
 ExchangeCost measure_processor(Context& context);
 
+/// How one bucket is exchanged.
+struct BucketChoice {
+  std::int32_t mode = GRADSTEP_REDUCER_DENSE;
+  std::int32_t sparse_exchange = GRADSTEP_SPARSE_EXCHANGE_AUTO;
+  std::int32_t by_hosts = 0;  ///< bool: its all-reduces, where the communicator has a choice
+  std::int32_t reserved = 0;
+
+  friend bool operator==(const BucketChoice&, const BucketChoice&) = default;
+};
+
+/// Whether options.candidates, which may be 0, allow a mode to mode AUTO.
+bool is_candidate(const gradstep_reducer_options& options, std::int32_t mode);
+
 class CostModel {
  public:
   /// Collective: measures, and agrees with the other ranks on the largest of each number.
   CostModel(ExchangeResources& resources, const Deadline& deadline);
-  explicit CostModel(const ExchangeCost& prices, std::int64_t ranks, bool can_exchange)
-      : prices_(prices), ranks_(ranks), can_exchange_(can_exchange), piece_bytes_(static_cast<double>(kPieceBytes)) {}
+  /// `world` is one without elements.
+  CostModel(const ExchangeCost& prices, const ExchangeSize& world) : prices_(prices), world_(world) {}
 
-  /// Sets options.mode and options.sparse_exchange to the candidate with the smallest prediction, and the predictions.
-  void choose(const BucketPlan& plan, gradstep_reducer_options& options, gradstep_bucket_statistics& stats) const;
+  /// The candidate with the smallest prediction, for a bucket with parameters of these shapes; and the predictions.
+  BucketChoice choose(const BucketPlan& plan, std::span<const std::vector<std::int64_t>> shapes,
+                      const gradstep_reducer_options& options, gradstep_bucket_statistics& stats) const;
 
  private:
+  void measure_network(const ExchangeResources& resources, const Deadline& deadline);
+  void agree(Communicator& comm, const Deadline& deadline);
+
   ExchangeCost prices_;
-  std::int64_t ranks_;
-  bool can_exchange_;
-  double piece_bytes_;
+  ExchangeSize world_;
 };
 
 }  // namespace gradstep

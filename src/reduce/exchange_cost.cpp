@@ -1,81 +1,127 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counted from the code that does it: src/comm/channel.cpp, half.cpp, int8.cpp, sparse.cpp, adasum.cpp, power_sgd.cpp.
+// Counted from the code that does it: src/comm/channel.cpp and host_sums.cpp, half.cpp, int8.cpp, sparse.cpp,
+// adasum.cpp, power_sgd.cpp, control_round.cpp. Tests compare it with what a communicator's statistics count.
 #include "reduce/exchange_cost.h"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "backend/backend.h"
-#include "comm/communicator.h"
 #include "kernels/block_code.h"
+#include "reduce/control_round.h"
 
 namespace gradstep {
 
 namespace {
 
 constexpr double kIndexBytes = 4;
+constexpr double kCountBytes = 8;
 constexpr double kWithResidual = 2;  // two arrays are read where a dense sum reads one
 
 double others(const ExchangeSize& size) { return (size.ranks - 1) / size.ranks; }
 double bytes_of(const ExchangeSize& size) { return size.elements * size.element_bytes; }
 double selected_of(const ExchangeSize& size, double sparsity) { return std::ceil(sparsity * size.elements); }
+double aligned(double bytes) { return std::ceil(bytes / 8) * 8; }
+double slices(double bytes) { return std::max(1.0, std::ceil(bytes / static_cast<double>(kGatherSliceBytes))); }
 
 /// Small enough to be gathered as a whole: one round instead of two.
 bool is_gathered(const ExchangeSize& size) {
   return bytes_of(size) * (size.ranks - 1) <= static_cast<double>(kGatherBytes);
 }
 
+ExchangeCost round_of(double bytes) { return {.call = 1, .round = 1, .byte = bytes}; }
+
+/// all_to_all of `bytes`: each rank's piece of them to its owner. By all-gathers, owner by owner, every rank sends all
+/// of them to everyone.
+ExchangeCost scatter_cost(const ExchangeSize& size, double bytes) {
+  if (size.ranks <= 1) return {.call = 1};
+  if (size.can_exchange) return round_of(others(size) * bytes);
+  return {.call = 1, .round = size.ranks * slices(bytes / size.ranks), .byte = (size.ranks - 1) * bytes};
+}
+
+/// all_gather_v of `bytes`: each owner's piece of them to all. Where pieces are not `equal`, all-gathers take slices.
+ExchangeCost gather_cost(const ExchangeSize& size, double bytes, bool equal) {
+  if (size.ranks <= 1) return {.call = 1};
+  ExchangeCost cost = round_of(others(size) * bytes);
+  if (!size.can_exchange && !equal) cost.round = slices(bytes / size.ranks);
+  return cost;
+}
+
 /// Every rank gets its piece of all ranks' vectors, merges there, and gives the outcome to all. Between the two the
 /// ranks gather the dot products of `pairs` pairs of vectors, chunk by chunk, in `levels` rounds.
 ExchangeCost adasum_cost(const ExchangeSize& size, double levels, double pairs) {
-  ExchangeCost cost;
   const double data = bytes_of(size);
-  cost.pack = size.elements;
+  ExchangeCost cost;
   if (is_gathered(size)) {
-    cost.round = 1;
-    cost.byte = data * (size.ranks - 1);
+    cost = round_of(data * (size.ranks - 1));
     cost.merge = size.elements * (size.ranks - 1);
-    return cost;
+  } else {
+    const double chunks = std::ceil(size.elements / static_cast<double>(kChunk));
+    const double dots = pairs * chunks * static_cast<double>(sizeof(Dots));
+    cost = scatter_cost(size, data) + gather_cost(size, data, /*equal=*/false);
+    cost = cost + ExchangeCost{.call = levels, .round = levels, .byte = others(size) * dots};
+    cost.merge = size.elements * others(size);
   }
-  const double chunks = std::ceil(size.elements / static_cast<double>(kChunk));
-  cost.round = 2 + levels;
-  cost.byte = 2 * others(size) * data + others(size) * pairs * chunks * static_cast<double>(sizeof(Dots));
-  cost.merge = size.elements * others(size);
-  // Pieces by all-gathers, owner by owner: every rank sends all of them to everyone.
-  if (!size.can_exchange) {
-    cost.byte += data * (size.ranks - 1) - others(size) * data;
-    cost.round += size.ranks * std::ceil(data / size.ranks / static_cast<double>(kGatherSliceBytes)) - 1;
-  }
+  cost.pack = size.elements;
+  return cost;
+}
+
+/// Pieces to their owners inside each host, one sum of each piece between hosts, and back. See HostSums::all_reduce.
+ExchangeCost all_reduce_by_hosts_cost(const ExchangeSize& size) {
+  const double share = std::ceil(size.elements / size.owners);
+  const double piece = std::ceil(share / static_cast<double>(kPieceGrain)) * static_cast<double>(kPieceGrain);
+  const double whole = std::floor(size.elements / piece);
+  ExchangeSize group = size;
+  group.by_hosts = false;
+  group.ranks = size.hosts;
+  const auto between = [&](double elements) {
+    group.elements = elements;
+    return all_reduce_cost(group);
+  };
+  const ExchangeCost of_whole = between(piece);
+  const ExchangeCost of_rest = between(size.elements - whole * piece);
+  ExchangeCost cost{.call = 1, .inside_round = 2};
+  cost.inside_byte = 2 * (size.ranks_inside - 1) / size.ranks_inside * bytes_of(size);
+  cost.between_round = whole > 0 ? of_whole.round : of_rest.round;
+  cost.between_byte = (whole * of_whole.byte + of_rest.byte) / size.ranks_inside;
+  cost.add = size.elements;
   return cost;
 }
 
 }  // namespace
 
 ExchangeCost operator+(const ExchangeCost& a, const ExchangeCost& b) {
-  return {a.round + b.round, a.byte + b.byte, a.pack + b.pack,   a.convert + b.convert,  a.select + b.select,
-          a.entry + b.entry, a.add + b.add,   a.merge + b.merge, a.multiply + b.multiply};
+  ExchangeCost sum = a;
+  return sum.merge_with(b, std::plus<>());
 }
 
 double priced(const ExchangeCost& amounts, const ExchangeCost& prices) {
-  return amounts.round * prices.round + amounts.byte * prices.byte + amounts.pack * prices.pack +
-         amounts.convert * prices.convert + amounts.select * prices.select + amounts.entry * prices.entry +
-         amounts.add * prices.add + amounts.merge * prices.merge + amounts.multiply * prices.multiply;
+  double total = 0;
+  for (const auto amount : kExchangeAmounts) total += amounts.*amount * prices.*amount;
+  return total;
 }
 
 ExchangeCost all_reduce_cost(const ExchangeSize& size) {
-  ExchangeCost cost;
+  if (size.by_hosts && size.elements > 0) return all_reduce_by_hosts_cost(size);
+  ExchangeCost cost{.call = 1};
   if (size.ranks <= 1) return cost;
   const double data = bytes_of(size);
-  if (is_gathered(size) || !size.can_exchange) {
-    cost.round = std::max(1.0, std::ceil(data / static_cast<double>(kGatherSliceBytes)));
+  cost.add = size.elements;
+  if (size.elements == 0) {
+    cost.round = 1;  // a call of nothing is a call
+  } else if (size.sums_natively) {
+    cost.round = 1;
+    cost.byte = 2 * others(size) * size.elements * std::max(size.element_bytes, 4.0);  // 16 bits travel as f32
+  } else if (is_gathered(size) || !size.can_exchange) {
+    cost.round = slices(data);
     cost.byte = data * (size.ranks - 1);
     cost.add = size.elements * size.ranks;
   } else {
     cost.round = 2 * std::ceil(data / (size.piece_bytes * size.ranks));
     cost.byte = 2 * others(size) * data;
-    cost.add = size.elements;
   }
   return cost;
 }
@@ -86,42 +132,43 @@ ExchangeCost dense_cost(const ExchangeSize& size) {
   return cost;
 }
 
-ExchangeCost half_cost(const ExchangeSize& size) {
+ExchangeCost half_cost(const ExchangeSize& size, bool in_half) {
   ExchangeSize wire = size;
   wire.element_bytes = 2;
-  ExchangeCost cost = all_reduce_cost(wire);
+  ExchangeCost cost;
+  if (in_half) {
+    cost = scatter_cost(wire, bytes_of(wire)) + gather_cost(wire, bytes_of(wire), /*equal=*/false);
+    cost.add = size.elements;
+  } else {
+    cost = all_reduce_cost(wire);
+  }
   cost.convert = size.elements;
   cost.pack = size.elements;
   return cost;
 }
 
-// Codes of pieces to their owners, and of sums to all.
+// Codes of pieces to their owners, and of sums to all. Messages have one length, that of a whole piece.
 ExchangeCost int8_cost(const ExchangeSize& size) {
-  ExchangeCost cost;
-  const double codes = size.elements * (1 + sizeof(float) / static_cast<double>(kernels::kCodeBlock));
+  constexpr auto kBlock = static_cast<double>(kernels::kCodeBlock);
+  const double piece_blocks = std::ceil(std::ceil(size.elements / kBlock) / size.ranks);
+  const double message = kCountBytes + aligned(piece_blocks * (kBlock + sizeof(float)));
+  const double all = message * size.ranks;
+  ExchangeCost cost = scatter_cost(size, all) + gather_cost(size, all, /*equal=*/true);
   cost.pack = kWithResidual * size.elements;
   cost.convert = 2 * size.elements;
-  if (size.ranks <= 1) return cost;
-  cost.round = 2;
-  cost.byte = 2 * others(size) * codes;
-  cost.add = size.elements;
-  if (!size.can_exchange) {
-    cost.byte += codes * (size.ranks - 1) - others(size) * codes;
-    cost.round += size.ranks * std::ceil(codes / size.ranks / static_cast<double>(kGatherSliceBytes)) - 1;
-  }
+  if (size.ranks > 1) cost.add = size.elements;
   return cost;
 }
 
-// One round, for all know how long the selections are.
+// One round, for all know how long the selections are: in front of each are two numbers.
 ExchangeCost sparse_gather_cost(const ExchangeSize& size, double sparsity) {
-  ExchangeCost cost;
   const double selected = selected_of(size, sparsity);
+  const double message = 2 * kCountBytes + aligned(selected * kIndexBytes) + aligned(selected * size.element_bytes);
+  ExchangeCost cost;
+  if (size.ranks > 1) cost = round_of((size.ranks - 1) * message);
   cost.pack = kWithResidual * size.elements;
   cost.select = size.elements;
   cost.entry = selected * size.ranks;
-  if (size.ranks <= 1) return cost;
-  cost.round = 1;
-  cost.byte = selected * (size.ranks - 1) * (kIndexBytes + size.element_bytes);
   return cost;
 }
 
@@ -131,12 +178,14 @@ ExchangeCost sparse_split_cost(const ExchangeSize& size, double sparsity) {
   const double selected = selected_of(size, sparsity);
   // As many different indices as so many independent selections have on average.
   const double different = size.elements * (1 - std::pow(1 - std::min(1.0, sparsity), size.ranks));
+  if (size.ranks > 1) {
+    const double entries = others(size) * (selected + different) * (kIndexBytes + size.element_bytes);
+    const double lengths = (size.ranks - 1) * (2 + size.ranks) * kCountBytes;
+    cost = {.call = 4, .round = 4, .byte = entries + lengths};
+  }
   cost.pack = kWithResidual * size.elements;
   cost.select = size.elements;
   cost.entry = selected + different;
-  if (size.ranks <= 1) return cost;
-  cost.round = 4;
-  cost.byte = others(size) * (selected + different) * (kIndexBytes + size.element_bytes);
   return cost;
 }
 
@@ -154,25 +203,32 @@ ExchangeCost adasum_nway_cost(const ExchangeSize& size) {
   return cost;
 }
 
-ExchangeSize left_factors(const ExchangeSize& size, const FactorSize& factors) {
-  ExchangeSize wire = size;
-  if (factors.pays()) wire.elements = factors.rank * size.elements / factors.columns;
-  return wire;
+void FactorSizes::add(double rows, double columns, double rank, double matrices) {
+  if (!pays(rows, columns, rank)) {
+    left += matrices * rows * columns;
+    return;
+  }
+  left += matrices * rank * rows;
+  right += matrices * rank * columns;
+  multiplied += matrices * rank * rows * columns;
 }
 
-ExchangeSize right_factors(const ExchangeSize& size, const FactorSize& factors) {
+ExchangeCost power_sgd_cost(const ExchangeSize& size, const FactorSizes& factors) {
   ExchangeSize wire = size;
-  wire.elements = factors.pays() ? factors.rank * size.elements / factors.rows : 0;
-  return wire;
-}
-
-ExchangeCost power_sgd_cost(const ExchangeSize& size, const FactorSize& factors) {
-  ExchangeCost cost = all_reduce_cost(left_factors(size, factors));
+  wire.elements = factors.left;
+  ExchangeCost cost = all_reduce_cost(wire);
+  wire.elements = factors.right;
+  if (factors.right > 0) cost = cost + all_reduce_cost(wire);
   cost.pack = kWithResidual * size.elements;
-  if (!factors.pays()) return cost;
-  cost = cost + all_reduce_cost(right_factors(size, factors));
-  cost.multiply = size.elements * factors.rank;
+  cost.multiply = factors.multiplied;
   return cost;
+}
+
+ExchangeCost control_cost(const ExchangeSize& size, double parameters) {
+  ExchangeSize numbers = size;
+  numbers.elements = static_cast<double>(ControlRound::numbers_of(0)) + parameters;
+  numbers.element_bytes = sizeof(double);
+  return all_reduce_cost(numbers);
 }
 
 }  // namespace gradstep

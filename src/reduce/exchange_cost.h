@@ -7,22 +7,47 @@
 
 #include <cstdint>
 
-#include "comm/communicator.h"
+#include "comm/collectives.h"
 
 namespace gradstep {
 
 /// Amounts of everything that an exchange consists of; or, in nanoseconds, the price of one of each.
 struct ExchangeCost {
-  double round = 0;     ///< collective calls, whatever they carry
-  double byte = 0;      ///< bytes that a rank sends
-  double pack = 0;      ///< elements copied into the bucket, or out of a residual
-  double convert = 0;   ///< elements cast to 16 bits, or encoded in 8, and back
-  double select = 0;    ///< elements looked at when the largest are selected
-  double entry = 0;     ///< entries of sparse lists taken or summed
+  double call = 0;           ///< collective calls; they have no price of their own
+  double round = 0;          ///< in which all ranks send to each other, whatever they carry
+  double byte = 0;           ///< bytes that a rank sends in these
+  double inside_round = 0;   ///< sums by hosts: rounds of the ranks of each host
+  double inside_byte = 0;    ///< and bytes
+  double between_round = 0;  ///< sums by hosts: rounds of the ranks that own the same piece, one of each host
+  double between_byte = 0;   ///< and bytes
+  double pack = 0;           ///< elements copied into the bucket, or out of a residual
+  double convert = 0;        ///< elements cast to 16 bits, or encoded in 8, and back
+  double select = 0;         ///< elements looked at when the largest are selected
+  double entry = 0;          ///< entries of sparse lists taken or summed
   double add = 0;       ///< elements added to a dense sum; their price is 0 where that of bytes was measured with them
   double merge = 0;     ///< Adasum: elements of one vector merged into another, dot products included
   double multiply = 0;  ///< PowerSGD: elements of the matrix times columns of a factor
+
+  double rounds() const { return round + inside_round + between_round; }
+  double bytes() const { return byte + inside_byte + between_byte; }
+  /// *this = combine(*this, other), number by number.
+  template <class Combine>
+  ExchangeCost& merge_with(const ExchangeCost& other, Combine combine);
 };
+
+/// All of an ExchangeCost's numbers.
+inline constexpr double ExchangeCost::* kExchangeAmounts[] = {
+    &ExchangeCost::call,        &ExchangeCost::round,         &ExchangeCost::byte,         &ExchangeCost::inside_round,
+    &ExchangeCost::inside_byte, &ExchangeCost::between_round, &ExchangeCost::between_byte, &ExchangeCost::pack,
+    &ExchangeCost::convert,     &ExchangeCost::select,        &ExchangeCost::entry,        &ExchangeCost::add,
+    &ExchangeCost::merge,       &ExchangeCost::multiply};
+static_assert(sizeof kExchangeAmounts / sizeof kExchangeAmounts[0] == sizeof(ExchangeCost) / sizeof(double));
+
+template <class Combine>
+ExchangeCost& ExchangeCost::merge_with(const ExchangeCost& other, Combine combine) {
+  for (const auto amount : kExchangeAmounts) this->*amount = combine(this->*amount, other.*amount);
+  return *this;
+}
 
 /// What a window of one bucket does.
 struct ExchangeSize {
@@ -31,6 +56,11 @@ struct ExchangeSize {
   double element_bytes = 4;
   bool can_exchange = true;                               ///< ranks reach each other; else every call is an all-gather
   double piece_bytes = static_cast<double>(kPieceBytes);  ///< Communicator::piece_bytes
+  bool sums_natively = false;                             ///< an all-reduce is one of the engine's
+  bool by_hosts = false;                                  ///< all-reduces are; then what follows counts
+  double hosts = 1;
+  double ranks_inside = 1;  ///< of a host
+  double owners = 1;        ///< of these, that own a piece
 };
 
 ExchangeCost operator+(const ExchangeCost& a, const ExchangeCost& b);
@@ -38,12 +68,13 @@ ExchangeCost operator+(const ExchangeCost& a, const ExchangeCost& b);
 /// The sum of all products.
 double priced(const ExchangeCost& amounts, const ExchangeCost& prices);
 
-/// Communicator::all_reduce of `elements` that have `element_bytes` on the wire.
+/// Communicator::all_reduce of `elements` that have `element_bytes` on the wire. Bytes are those of a rank on average,
+/// rounds those of the rank that has most.
 ExchangeCost all_reduce_cost(const ExchangeSize& size);
 /// Mode DENSE: packing, and that.
 ExchangeCost dense_cost(const ExchangeSize& size);
-/// Modes HALF and BFLOAT16.
-ExchangeCost half_cost(const ExchangeSize& size);
+/// Modes HALF and BFLOAT16; `in_half`: sums are made in half precision.
+ExchangeCost half_cost(const ExchangeSize& size, bool in_half = false);
 /// Mode INT8.
 ExchangeCost int8_cost(const ExchangeSize& size);
 /// Mode SPARSE_TOPK; selections of the ranks are taken to be independent, which makes the split dearer than it may
@@ -53,17 +84,19 @@ ExchangeCost sparse_split_cost(const ExchangeSize& size, double sparsity);
 ExchangeCost adasum_tree_cost(const ExchangeSize& size);
 ExchangeCost adasum_nway_cost(const ExchangeSize& size);
 
-/// Mode POWERSGD: how the bucket's elements lie in matrices.
-struct FactorSize {
-  double rows = 1;
-  double columns = 1;
-  double rank = 1;
-  /// Whether factors are smaller than the matrix; it travels densely if not.
-  bool pays() const { return (rows + columns) * rank < rows * columns; }
+/// Mode POWERSGD: what a bucket's matrices become.
+struct FactorSizes {
+  double left = 0;        ///< elements of the first all-reduce: left factors, and what travels densely
+  double right = 0;       ///< elements of the second; 0 = there is none
+  double multiplied = 0;  ///< elements times columns
+
+  /// Factors of so many columns are smaller than the matrix; it travels densely if not.
+  static bool pays(double rows, double columns, double rank) { return (rows + columns) * rank < rows * columns; }
+  /// `matrices` more of rows x columns, which may be no whole number.
+  void add(double rows, double columns, double rank, double matrices = 1);
 };
-/// The two all-reduces of a bucket's left and right factors: `size` with their elements.
-ExchangeSize left_factors(const ExchangeSize& size, const FactorSize& factors);
-ExchangeSize right_factors(const ExchangeSize& size, const FactorSize& factors);
-ExchangeCost power_sgd_cost(const ExchangeSize& size, const FactorSize& factors);
+ExchangeCost power_sgd_cost(const ExchangeSize& size, const FactorSizes& factors);
+/// The control round, see ControlRound.
+ExchangeCost control_cost(const ExchangeSize& size, double parameters);
 
 }  // namespace gradstep

@@ -32,6 +32,12 @@ std::vector<BucketPlan> plan_buckets(const Schema& schema, std::int64_t fuse_thr
   return done;
 }
 
+std::vector<std::vector<std::int64_t>> shapes_of(const BucketPlan& plan, const Schema& schema) {
+  std::vector<std::vector<std::int64_t>> shapes;
+  for (const std::size_t i : plan.parameters) shapes.push_back(schema[i].shape);
+  return shapes;
+}
+
 PlanDigest digest_of(const Schema& schema, const gradstep_reducer_options& options) {
   PlanDigest digest{};
   const auto own = schema.digest(/*arithmetic=*/true);

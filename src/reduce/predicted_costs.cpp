@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "reduce/control_round.h"
 
 namespace gradstep {
 
@@ -41,6 +42,12 @@ struct Network {
     return (outside + (ranks_per_host - 1) / host_bandwidth) / (ranks - 1);
   }
 
+  // By hosts: of the ranks of a host, and of the owners of a piece. All owners of a host use its link at once.
+  double inside_round() const { return host_latency + (ranks_per_host - 1) * message; }
+  double inside_byte() const { return 1 / host_bandwidth; }
+  double between_round() const { return latency + (hosts - 1) * message; }
+  double between_byte() const { return ranks_per_host / bandwidth; }
+
   double ring(double data) const {
     const double inside = host_latency + data / (ranks * host_bandwidth);
     const double outside = latency + data / (ranks * bandwidth);
@@ -64,8 +71,7 @@ struct Network {
   }
 
   double hierarchical(double data) const {
-    const double inside =
-        host_latency + (ranks_per_host - 1) * message + data * (ranks_per_host - 1) / ranks_per_host / host_bandwidth;
+    const double inside = inside_round() + data * (ranks_per_host - 1) / ranks_per_host * inside_byte();
     // Each rank has its share of the data, and all of a host together the whole.
     const double ring_between = 2 * (hosts - 1) * (latency + message + data / (hosts * bandwidth));
     return 2 * inside + std::min(ring_between, tree_between_hosts(data / ranks_per_host, ranks_per_host));
@@ -78,34 +84,42 @@ class Predictor {
       : options_(options),
         network_(options),
         buckets_(std::ceil(static_cast<double>(options.elements) / static_cast<double>(options.bucket_elements))) {
-    prices_ = {network_.round(),        network_.byte(),        options.pack_seconds,
-               options.convert_seconds, options.select_seconds, options.entry_seconds,
-               options.add_seconds,     options.merge_seconds,  options.multiply_seconds};
+    prices_ = {.round = network_.round(),
+               .byte = network_.byte(),
+               .inside_round = network_.inside_round(),
+               .inside_byte = network_.inside_byte(),
+               .between_round = network_.between_round(),
+               .between_byte = network_.between_byte(),
+               .pack = options.pack_seconds,
+               .convert = options.convert_seconds,
+               .select = options.select_seconds,
+               .entry = options.entry_seconds,
+               .add = options.add_seconds,
+               .merge = options.merge_seconds,
+               .multiply = options.multiply_seconds};
     size_.ranks = network_.ranks;
     size_.elements = static_cast<double>(options.elements) / buckets_;
     size_.element_bytes = options.element_bytes;
     size_.can_exchange = options.no_exchange == 0;
+    size_.hosts = network_.hosts;
+    size_.ranks_inside = size_.owners = network_.ranks_per_host;
+    by_hosts_ = size_;
+    by_hosts_.by_hosts = true;
   }
 
   std::vector<gradstep_cost> all() {
-    ExchangeSize half = size_;
-    half.element_bytes = 2;
-    const FactorSize factors{
-        static_cast<double>(options_.rows), static_cast<double>(options_.columns),
-        static_cast<double>(std::min<std::int64_t>({options_.rank, options_.rows, options_.columns}))};
-    const ExchangeCost dense = dense_cost(size_);
-    add_own(GRADSTEP_REDUCER_DENSE, GRADSTEP_COST_OWN, dense);
-    add_all_reduces(GRADSTEP_REDUCER_DENSE, {size_}, dense);
-    for (const std::int32_t mode : {GRADSTEP_REDUCER_HALF, GRADSTEP_REDUCER_BFLOAT16}) {
-      const ExchangeCost cost = half_cost(size_);
-      add_own(mode, GRADSTEP_COST_OWN, cost);
-      add_all_reduces(mode, {half}, cost);
-    }
+    const auto rows = static_cast<double>(options_.rows);
+    const auto columns = static_cast<double>(options_.columns);
+    FactorSizes factors;
+    factors.add(rows, columns, std::min({static_cast<double>(options_.rank), rows, columns}),
+                size_.elements / rows / columns);
+    const auto power_sgd = [&](const ExchangeSize& size) { return power_sgd_cost(size, factors); };
+    const auto half = [](const ExchangeSize& size) { return half_cost(size); };
+    add_sums(GRADSTEP_REDUCER_DENSE, dense_cost, size_.element_bytes, {size_.elements});
+    add_sums(GRADSTEP_REDUCER_HALF, half, 2, {size_.elements});
+    add_sums(GRADSTEP_REDUCER_BFLOAT16, half, 2, {size_.elements});
     if (size_.element_bytes == sizeof(float)) add_own(GRADSTEP_REDUCER_INT8, GRADSTEP_COST_OWN, int8_cost(size_));
-    const ExchangeCost power_sgd = power_sgd_cost(size_, factors);
-    add_own(GRADSTEP_REDUCER_POWERSGD, GRADSTEP_COST_OWN, power_sgd);
-    add_all_reduces(GRADSTEP_REDUCER_POWERSGD, {left_factors(size_, factors), right_factors(size_, factors)},
-                    power_sgd);
+    add_sums(GRADSTEP_REDUCER_POWERSGD, power_sgd, size_.element_bytes, {factors.left, factors.right});
     add_own(GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_COST_SPARSE_GATHER, sparse_gather_cost(size_, options_.sparsity));
     if (size_.can_exchange) {
       add_own(GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_COST_SPARSE_SPLIT, sparse_split_cost(size_, options_.sparsity));
@@ -116,53 +130,100 @@ class Predictor {
   }
 
  private:
-  void add_own(std::int32_t mode, std::int32_t algorithm, const ExchangeCost& amounts) {
-    const double network = amounts.round * prices_.round + amounts.byte * prices_.byte;
-    add(mode, algorithm, amounts.byte, priced(amounts, prices_), network);
+  bool has_hosts() const { return network_.ranks_per_host > 1 && !network_.has_one_host(); }
+
+  /// A mode whose exchange is all-reduces: by gradstep's own, and by what engines have, of `elements` each that have
+  /// `element_bytes` on the wire.
+  template <class Cost>
+  void add_sums(std::int32_t mode, const Cost& cost, double element_bytes, const std::vector<double>& elements) {
+    add_own(mode, GRADSTEP_COST_OWN, cost(size_));
+    if (network_.ranks > 1) add_engines(mode, cost(size_), element_bytes, elements);
+    if (has_hosts() && size_.can_exchange) add_own(mode, GRADSTEP_COST_HOSTS, cost(by_hosts_), /*by_hosts=*/true);
   }
 
-  /// The all-reduces `parts` of one bucket by what engines have; of `local` only what a rank does by itself counts.
-  void add_all_reduces(std::int32_t mode, const std::vector<ExchangeSize>& parts, ExchangeCost local) {
-    if (network_.ranks <= 1) return;
-    local.round = local.byte = local.add = 0;
-    double bytes = 0;
+  /// What a bucket's exchange and, once in a window, the control round take.
+  void add_own(std::int32_t mode, std::int32_t algorithm, const ExchangeCost& amounts, bool by_hosts = false) {
+    const ExchangeCost control = control_round(by_hosts ? by_hosts_ : size_);
+    add(mode, algorithm, amounts, priced(amounts, prices_), network_price(amounts), control, priced(control, prices_),
+        network_price(control));
+  }
+
+  double network_price(const ExchangeCost& amounts) const {
+    return amounts.round * prices_.round + amounts.byte * prices_.byte + amounts.inside_round * prices_.inside_round +
+           amounts.inside_byte * prices_.inside_byte + amounts.between_round * prices_.between_round +
+           amounts.between_byte * prices_.between_byte;
+  }
+
+  ExchangeCost control_round(const ExchangeSize& size) const {
+    if (options_.control_parameters == 0) return {};
+    return control_cost(size, static_cast<double>(options_.control_parameters));
+  }
+
+  /// All-reduces of one bucket; of `local` only what a rank does by itself counts.
+  void add_engines(std::int32_t mode, ExchangeCost local, double element_bytes, const std::vector<double>& elements) {
+    local.call = local.round = local.byte = local.add = 0;
+    ExchangeCost control;
+    if (options_.control_parameters > 0) {
+      control = {.call = 1, .round = 1};
+      control.byte = ring_bytes(control_bytes());
+    }
     double ring = 0;
     double tree = 0;
     double hierarchical = 0;
-    for (const ExchangeSize& part : parts) {
-      const double data = part.elements * part.element_bytes;
+    for (const double count : elements) {
+      const double data = count * element_bytes;
       if (data == 0) continue;
-      bytes += 2 * data * (network_.ranks - 1) / network_.ranks;
+      ++local.call;
+      ++local.round;
+      local.byte += ring_bytes(data);
+      local.add += count;
       ring += network_.ring(data);
       tree += network_.tree(data);
       hierarchical += network_.hierarchical(data);
-      local.add += part.elements;
     }
-    const double own = priced(local, prices_);
-    add(mode, GRADSTEP_COST_RING, bytes, ring + own, ring);
-    add(mode, GRADSTEP_COST_TREE, bytes, tree + own, tree);
-    if (network_.ranks_per_host > 1 && !network_.has_one_host()) {
-      add(mode, GRADSTEP_COST_HIERARCHICAL, bytes, hierarchical + own, hierarchical);
-    }
+    const double own = priced(local, prices_) - network_price(local);
+    const auto add_one = [&](std::int32_t algorithm, double network, double control_seconds) {
+      add(mode, algorithm, local, network + own, network, control, control_seconds, control_seconds);
+    };
+    const bool has_control = options_.control_parameters > 0;
+    add_one(GRADSTEP_COST_RING, ring, has_control ? network_.ring(control_bytes()) : 0);
+    add_one(GRADSTEP_COST_TREE, tree, has_control ? network_.tree(control_bytes()) : 0);
+    if (!has_hosts()) return;
+    add_one(GRADSTEP_COST_HIERARCHICAL, hierarchical, has_control ? network_.hierarchical(control_bytes()) : 0);
   }
 
-  void add(std::int32_t mode, std::int32_t algorithm, double bytes, double seconds, double network_seconds) {
+  double ring_bytes(double data) const { return 2 * data * (network_.ranks - 1) / network_.ranks; }
+  double control_bytes() const {
+    return static_cast<double>(ControlRound::numbers_of(0) * sizeof(double)) +
+           static_cast<double>(options_.control_parameters) * sizeof(double);
+  }
+
+  /// Of one bucket, and of the control round.
+  void add(std::int32_t mode, std::int32_t algorithm, const ExchangeCost& amounts, double seconds,
+           double network_seconds, const ExchangeCost& control, double control_seconds,
+           double control_network_seconds) {
+    const auto whole = [&](double of_bucket, double of_control) {
+      return static_cast<std::int64_t>(std::min(std::round(of_bucket * buckets_ + of_control), kLargest));
+    };
     gradstep_cost cost{};
     cost.mode = mode;
     cost.algorithm = algorithm;
-    cost.bytes = static_cast<std::int64_t>(std::min(bytes * buckets_, kLargestBytes));
-    cost.seconds = seconds * buckets_;
-    cost.network_seconds = network_seconds * buckets_;
+    cost.bytes = whole(amounts.bytes(), control.bytes());
+    cost.seconds = seconds * buckets_ + control_seconds;
+    cost.network_seconds = network_seconds * buckets_ + control_network_seconds;
+    cost.calls = whole(amounts.call, control.call);
+    cost.rounds = whole(amounts.rounds(), control.rounds());
     costs_.push_back(cost);
   }
 
-  static constexpr double kLargestBytes = 9.2e18;
+  static constexpr double kLargest = 9.2e18;
 
   const gradstep_cost_options& options_;
   const Network network_;
   const double buckets_;
   ExchangeCost prices_;
-  ExchangeSize size_;  // of one bucket
+  ExchangeSize size_;      // of one bucket
+  ExchangeSize by_hosts_;  // the same, with sums by hosts
   std::vector<gradstep_cost> costs_;
 };
 
@@ -245,6 +306,7 @@ void check_cost_options(const gradstep_cost_options& options) {
   check_at_least("add_seconds", options.add_seconds, 0);
   check_at_least("merge_seconds", options.merge_seconds, 0);
   check_at_least("multiply_seconds", options.multiply_seconds, 0);
+  check_count("control_parameters", options.control_parameters, 0);
 }
 
 std::vector<gradstep_cost> predict_costs(const gradstep_cost_options& options) { return Predictor(options).all(); }

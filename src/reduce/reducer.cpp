@@ -177,11 +177,11 @@ WindowMemory& Reducer::memory() {
 
 SavedReducer Reducer::saved() {
   check_closed();
-  return {resources_, schema_, layout_.buckets(), outcome_};
+  return {resources_, schema_, layout_, outcome_};
 }
 
 void Reducer::take_over(Reducer& old, bool finished) {
-  saved().take_over({old.resources_, old.schema_, old.layout_.buckets(), old.outcome_}, finished);
+  saved().take_over({old.resources_, old.schema_, old.layout_, old.outcome_}, finished);
 }
 
 }  // namespace gradstep

@@ -70,7 +70,7 @@ class Reducer {
   std::vector<gradstep_bucket_statistics> bucket_stats() const;
 
   /// Windows leave something behind for the next one.
-  bool has_memory() const { return memory_.exists(); }
+  bool has_memory() const { return layout_.has_memory(); }
   // Throw INVALID_STATE while a window is open.
   /// What they leave.
   WindowMemory& memory();

@@ -88,11 +88,14 @@ void check_topk_only(const gradstep_reducer_options& options) {
 }
 
 void check_candidates(const gradstep_reducer_options& options) {
-  constexpr std::int32_t kAll =
-      1 << GRADSTEP_REDUCER_DENSE | 1 << GRADSTEP_REDUCER_HALF | 1 << GRADSTEP_REDUCER_SPARSE_TOPK;
+  constexpr std::int32_t kAll = 1 << GRADSTEP_REDUCER_DENSE | 1 << GRADSTEP_REDUCER_HALF |
+                                1 << GRADSTEP_REDUCER_SPARSE_TOPK | 1 << GRADSTEP_REDUCER_POWERSGD |
+                                1 << GRADSTEP_REDUCER_INT8 | GRADSTEP_CANDIDATE_HOSTS;
   if ((options.candidates & ~kAll) != 0) {
-    fail_argument("options.candidates: is {:#x}, expected bits of dense, half and sparse_topk ({:#x})",
-                  options.candidates, kAll);
+    fail_argument(
+        "options.candidates: is {:#x}, expected bits of dense, half, sparse_topk, powersgd and int8, and the flag "
+        "hosts ({:#x})",
+        static_cast<std::uint32_t>(options.candidates), kAll);
   }
 }
 

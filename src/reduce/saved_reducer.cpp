@@ -22,9 +22,11 @@ struct Entry {
   KeptTensor tensor;
 };
 
-std::vector<Entry> entries_of(const Buckets& buckets, const Schema& schema) {
+/// `fresh`, where not NULL, take the place of `buckets`.
+std::vector<Entry> entries_of(const Buckets& buckets, const Schema& schema, const Buckets& fresh = {}) {
   std::vector<Entry> entries;
-  for (const auto& bucket : buckets) {
+  for (std::size_t b = 0; b < buckets.size(); ++b) {
+    Bucket* bucket = fresh.empty() || fresh[b] == nullptr ? buckets[b].get() : fresh[b].get();
     for (KeptTensor& kept : bucket->exchange().kept()) {
       const Parameter& parameter = schema[bucket->parameters()[kept.position]];
       if (kept.shape.empty()) kept.shape = parameter.shape;
@@ -59,8 +61,9 @@ SavedPart SavedReducer::save() const {
   save_parameters(part, schema_);
   part.set("mode", std::int64_t{options().mode});
   part.set("windows", resources_.state->windows);
+  if (layout_.has_chosen()) part.set("choices", layout_.text_of_choices());
   if (resources_.state->loss_scale != 1) part.set("loss_scale", resources_.state->loss_scale);
-  for (Entry& entry : entries_of(buckets_, schema_)) {
+  for (Entry& entry : entries_of(buckets(), schema_)) {
     SavedTensor tensor;
     tensor.key = std::move(entry.key);
     tensor.dtype = entry.tensor.array.dtype;
@@ -103,9 +106,11 @@ std::function<void()> SavedReducer::load_kept(std::span<LoadedPart> ranks, Loade
     std::vector<const std::byte*> from;
   };
   std::vector<Source> sources;
-  // What AUTO chose there need not be what it has chosen here: a bucket that was dense has no residual.
-  const bool may_differ = options().mode == GRADSTEP_REDUCER_AUTO;
-  for (const Entry& entry : entries_of(buckets_, schema_)) {
+  // What AUTO chose there need not be what is allowed here: a bucket that was dense has no residual.
+  const bool may_differ = layout_.is_auto();
+  const std::vector<BucketChoice> choices = layout_.saved_choices(any);
+  const auto fresh = std::make_shared<Buckets>(layout_.buckets_with(choices));
+  for (const Entry& entry : entries_of(buckets(), schema_, *fresh)) {
     Source source{entry.tensor.array, {}};
     const auto read = [&](LoadedPart& part) {
       if (may_differ && !part.has(entry.key)) return;
@@ -126,7 +131,8 @@ std::function<void()> SavedReducer::load_kept(std::span<LoadedPart> ranks, Loade
   for (const Source& source : sources) largest = std::max(largest, source.to.bytes());
   const auto sum =
       std::make_shared<Buffer>(resources_.context->allocate(static_cast<std::size_t>(largest), /*zeroed=*/false));
-  return [self = *this, sources = std::move(sources), sum] {
+  return [self = *this, sources = std::move(sources), sum, fresh, is_restored = !choices.empty()] {
+    self.replace(std::move(*fresh), is_restored);
     for (const Source& source : sources) {
       const auto bytes = static_cast<std::size_t>(source.to.bytes());
       if (bytes == 0) continue;
@@ -135,40 +141,51 @@ std::function<void()> SavedReducer::load_kept(std::span<LoadedPart> ranks, Loade
       for (const std::byte* from : source.from) add(numbers, from);
       self.queue().upload(source.to.data, sum->data(), bytes);
     }
-    self.outcome_.forget();
   };
+}
+
+void SavedReducer::replace(Buckets fresh, bool has_chosen) const {
+  layout_.replace(std::move(fresh), has_chosen);
+  outcome_.forget_buckets();
 }
 
 void SavedReducer::take_over(const SavedReducer& old, bool finished) const {
   old.resources_.join();
+  if (old.layout_.has_chosen()) replace(layout_.buckets_with(old.layout_.choices()), /*has_chosen=*/true);
   std::map<std::string, Array> from;
-  for (const Entry& entry : entries_of(old.buckets_, old.schema_)) from[entry.key] = entry.tensor.array;
-  for (const Entry& entry : entries_of(buckets_, schema_)) {
+  for (const Entry& entry : entries_of(old.buckets(), old.schema_)) from[entry.key] = entry.tensor.array;
+  for (const Entry& entry : entries_of(buckets(), schema_)) {
     const Array& to = entry.tensor.array;
     const auto other = from.find(entry.key);
-    if (other == from.end() || to.size == 0) continue;  // AUTO may have chosen another mode for this bucket
+    if (other == from.end() || to.size == 0) continue;  // AUTO had no choice there, with one rank
     queue().copy(to.data, other->second.data, static_cast<std::size_t>(to.bytes()));
   }
   resources_.state->windows = old.resources_.state->windows;
   resources_.state->loss_scale = old.resources_.state->loss_scale;
   if (!finished || !old.has_sent_all()) return;
   resources_.run_in_lane([&] {
-    for (std::size_t b = 0; b < buckets_.size(); ++b) {
-      if (!buckets_[b]->is_empty()) buckets_[b]->exchange().finish(old.buckets_[b]->exchange());
+    for (std::size_t b = 0; b < buckets().size(); ++b) {
+      if (!buckets()[b]->is_empty()) buckets()[b]->exchange().finish(old.buckets()[b]->exchange());
     }
   });
 }
 
 /// Only then can the peers have finished the window.
 bool SavedReducer::has_sent_all() const {
-  return std::all_of(buckets_.begin(), buckets_.end(),
+  return std::all_of(buckets().begin(), buckets().end(),
                      [](const auto& bucket) { return bucket->is_empty() || bucket->exchange().has_sent(); });
 }
 
 void SavedReducer::rejoin(std::int32_t root, const Deadline& deadline) const {
   resources_.comm->broadcast(&resources_.state->windows, sizeof resources_.state->windows, root, deadline);
+  if (layout_.is_auto()) {
+    std::vector<BucketChoice> agreed = layout_.choices();
+    const auto bytes = static_cast<std::int64_t>(agreed.size() * sizeof(BucketChoice));
+    resources_.comm->broadcast(agreed.data(), bytes, root, deadline);
+    replace(layout_.buckets_with(agreed), layout_.has_chosen());
+  }
   resources_.run_in_lane([&] {
-    for (const auto& bucket : buckets_) {
+    for (const auto& bucket : buckets()) {
       if (!bucket->is_empty()) bucket->exchange().rejoin(root, deadline);
     }
   });

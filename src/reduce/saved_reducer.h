@@ -17,8 +17,8 @@ namespace gradstep {
 class SavedReducer {
  public:
   /// What is loaded makes the reducer forget `outcome`.
-  SavedReducer(ExchangeResources& resources, const Schema& schema, const Buckets& buckets, WindowOutcome& outcome)
-      : resources_(resources), schema_(schema), buckets_(buckets), outcome_(outcome) {}
+  SavedReducer(ExchangeResources& resources, const Schema& schema, BucketLayout& layout, WindowOutcome& outcome)
+      : resources_(resources), schema_(schema), layout_(layout), outcome_(outcome) {}
 
   /// What the next window depends on.
   SavedPart save() const;
@@ -38,12 +38,14 @@ class SavedReducer {
 
  private:
   bool has_sent_all() const;
+  void replace(Buckets fresh, bool has_chosen) const;
+  const Buckets& buckets() const { return layout_.buckets(); }
   const gradstep_reducer_options& options() const { return resources_.options; }
   Queue& queue() const { return resources_.site.queue(); }
 
   ExchangeResources& resources_;
   const Schema& schema_;
-  const Buckets& buckets_;
+  BucketLayout& layout_;
   WindowOutcome& outcome_;
 };
 

@@ -29,13 +29,11 @@ double largest_of(DType dtype) {
 }  // namespace
 
 WindowMemory::WindowMemory(ExchangeResources& resources, const BucketLayout& layout, const ControlRound& control)
-    : resources_(resources), layout_(layout), control_(control) {
-  exists_ =
-      std::ranges::any_of(layout.buckets(), [](const auto& bucket) { return !bucket->exchange().kept().empty(); });
-}
+    : resources_(resources), layout_(layout), control_(control) {}
 
 void WindowMemory::measure(std::span<const std::unique_ptr<Bucket>> exchanged, const BufferList& targets) {
-  keeps_ = !exists_ || std::ranges::all_of(exchanged, [&](const auto& bucket) { return is_finite(*bucket, targets); });
+  keeps_ = !layout_.has_memory() ||
+           std::ranges::all_of(exchanged, [&](const auto& bucket) { return is_finite(*bucket, targets); });
 }
 
 /// In the bucket, and in what the host gets of it.

@@ -19,8 +19,6 @@ class WindowMemory {
   /// All outlive it.
   WindowMemory(ExchangeResources& resources, const BucketLayout& layout, const ControlRound& control);
 
-  /// Some bucket keeps something.
-  bool exists() const { return exists_; }
   /// Finds out whether the outcome of these buckets is finite, there and in what was written of it to `targets`; empty
   /// = nothing was.
   void measure(std::span<const std::unique_ptr<Bucket>> exchanged, const BufferList& targets);
@@ -39,7 +37,6 @@ class WindowMemory {
   ExchangeResources& resources_;
   const BucketLayout& layout_;
   const ControlRound& control_;
-  bool exists_ = false;
   bool keeps_ = true;  // what the window leaves behind
 };
 

@@ -31,6 +31,12 @@ void WindowOutcome::write(const BufferList& targets) {
   resources_.backend().copy(results_.plan(), 1, 1, resources_.site.queue());
 }
 
+void WindowOutcome::forget_buckets() {
+  forget();
+  results_version_ = 0;
+  norm_plan_.prepared.forget();
+}
+
 void WindowOutcome::check_complete() const {
   if (!is_complete_) fail(GRADSTEP_ERR_INVALID_STATE, "there is no finished window");
 }

@@ -21,6 +21,8 @@ class WindowOutcome {
   /// There is none until complete().
   void forget() { is_complete_ = is_measured_ = false; }
   void complete() { is_complete_ = true; }
+  /// The layout has other buckets now.
+  void forget_buckets();
 
   /// Copies it to `targets`, but to those that are absent or have no gradient on any rank.
   void write(const BufferList& targets);

@@ -49,6 +49,8 @@ static void records_are_counted_and_cut(void** state) {
   assert_int_equal(records[0].mode, GRADSTEP_REDUCER_DENSE);
   assert_int_equal(records[0].algorithm, GRADSTEP_COST_OWN);
   assert_int_equal(records[0].bytes, 2 * 4 * (1 << 20) * 7 / 8);
+  assert_int_equal(records[0].calls, 1);
+  assert_int_equal(records[0].rounds, 2);
   assert_int_equal(records[1].mode, 77);
 }
 
@@ -60,7 +62,11 @@ static void a_hierarchy_is_there_where_hosts_have_several_ranks(void** state) {
   assert_ok(gradstep_predict_costs(&options, NULL, 0, 0, &flat));
   options.ranks_per_host = 4;
   assert_ok(gradstep_predict_costs(&options, NULL, 0, 0, &nested));
-  assert_int_equal(nested, flat + 4);
+  assert_int_equal(nested, flat + 8); /* HIERARCHICAL and HOSTS, of four modes */
+  options.no_exchange = 1;
+  assert_ok(gradstep_predict_costs(&options, NULL, 0, 0, &nested));
+  assert_int_equal(nested, flat + 4 - 1); /* nor a split selection */
+  options.no_exchange = 0;
   options.ranks_per_host = 3;
   assert_fails(gradstep_predict_costs(&options, NULL, 0, 0, &flat), GRADSTEP_ERR_INVALID_ARGUMENT,
                "options.ranks_per_host", "is 3", "8");

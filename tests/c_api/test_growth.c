@@ -373,7 +373,7 @@ static const forged_case kRead[] = {
     FORGED(gradstep_updater_options, updater, 0),
     FORGED(gradstep_stream, stream, 1),
     FORGED(gradstep_load_options, load, 0),
-    FORGED(gradstep_cost_options, cost, 0),
+    GROWN_FORGED(gradstep_cost_options, cost, 0, control_parameters),
 };
 #undef GROWN_FORGED
 #undef FORGED
@@ -475,14 +475,16 @@ static gradstep_status write_rule(void* forged, world* w) {
 }
 
 #define FORGED(type, use) {#type, sizeof(type), sizeof(type), NULL, use, 0}
+#define GROWN_FORGED(type, use, second) {#type, sizeof(type), offsetof(type, second), NULL, use, 0}
 static const forged_case kWritten[] = {
     FORGED(gradstep_step_result, write_result),
     FORGED(gradstep_memory, write_memory),
-    FORGED(gradstep_comm_statistics, write_comm_stats),
-    FORGED(gradstep_comm_statistics, write_reducer_comm_stats),
+    GROWN_FORGED(gradstep_comm_statistics, write_comm_stats, rounds),
+    GROWN_FORGED(gradstep_comm_statistics, write_reducer_comm_stats, rounds),
     FORGED(gradstep_updater_statistics, write_updater_stats),
     FORGED(gradstep_rule, write_rule),
 };
+#undef GROWN_FORGED
 #undef FORGED
 
 static void a_newer_struct_is_written_and_its_tail_is_zero(void** state) {
@@ -500,7 +502,7 @@ static void a_newer_struct_is_written_and_its_tail_is_zero(void** state) {
     assert_int_not_equal(bytes[c->size - 1], 0xee);
     for (size_t b = c->size; b < c->size + kAdded; ++b) assert_int_equal(bytes[b], 0);
     assert_int_equal(bytes[c->size + kAdded], 0xee);
-    size = (uint32_t)c->size - 8;
+    size = (uint32_t)c->version1 - 8;
     memcpy(forged, &size, sizeof size);
     assert_case(c, w, c->use(forged, w), GRADSTEP_ERR_INVALID_ARGUMENT, 0);
     assert_says(c, size);
@@ -527,13 +529,16 @@ static gradstep_status write_rule_options(void* records, size_t record_size, siz
 static void records_have_the_stride_of_a_newer_host(void** state) {
   static const struct {
     size_t size;
+    size_t version1;
     gradstep_status (*write)(void* records, size_t record_size, size_t* count, world* w);
   } kRecords[] = {
-#define FORGED(type, write) {sizeof(type), write}
+#define FORGED(type, write) {sizeof(type), sizeof(type), write}
+#define GROWN_FORGED(type, write, second) {sizeof(type), offsetof(type, second), write}
       FORGED(gradstep_metric, write_metrics),
-      FORGED(gradstep_bucket_statistics, write_buckets),
-      FORGED(gradstep_cost, write_costs),
+      GROWN_FORGED(gradstep_bucket_statistics, write_buckets, predicted_int8_nanoseconds),
+      GROWN_FORGED(gradstep_cost, write_costs, calls),
       FORGED(gradstep_rule_option, write_rule_options),
+#undef GROWN_FORGED
 #undef FORGED
   };
   for (size_t i = 0; i < COUNT_OF(kRecords); ++i) {
@@ -551,7 +556,8 @@ static void records_have_the_stride_of_a_newer_host(void** state) {
       for (size_t b = known; b < stride; ++b) assert_int_equal(bytes[r * stride + b], 0);
     }
     assert_int_equal(bytes[2 * stride], 0xee);
-    assert_fails(kRecords[i].write(records, known - 8, &count, *state), GRADSTEP_ERR_INVALID_ARGUMENT, "record_size");
+    assert_fails(kRecords[i].write(records, kRecords[i].version1 - 8, &count, *state), GRADSTEP_ERR_INVALID_ARGUMENT,
+                 "record_size");
     assert_fails(kRecords[i].write(records, known + 4, &count, *state), GRADSTEP_ERR_INVALID_ARGUMENT, "record_size");
   }
 }

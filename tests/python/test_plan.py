@@ -82,7 +82,8 @@ def test_formulas():
     assert "hierarchical" not in dense
     assert seconds_of(found, "half") == pytest.approx(2 * latency + n * (p - 1) / p / bandwidth, rel=1e-12)
     selected = math.ceil(0.01 * (1 << 20))
-    gathered = latency + 8 * selected * (p - 1) / bandwidth
+    assert selected % 2 == 0  # lists are whole words; in front of them are two
+    gathered = latency + (16 + 8 * selected) * (p - 1) / bandwidth
     assert seconds_of(found, "sparse_topk", "gather") == pytest.approx(gathered, rel=1e-12)
     # Two factors of 1024 x 2, one matrix: 8 KiB each, so that all is gathered from up to eight ranks.
     powersgd = plan.predict(**{**BASE, "ranks": 8})
@@ -91,6 +92,19 @@ def test_formulas():
     dense = {one.algorithm: one.network_seconds for one in hosts.dense_algorithms}
     between = min(2 * 3 * (latency + n / 4 / bandwidth), 2 * 2 * latency + 2 * n * 3 / 4 / bandwidth)
     assert dense["hierarchical"] == pytest.approx(2 * n * 3 / 4 / 1e10 + between, rel=1e-12)
+    # The four owners of a host use its link at once, and the four hosts exchange pieces of n / 4 directly.
+    own = 2 * latency + 2 * (n / 4) * 3 / 4 * 4 / bandwidth
+    assert dense["hosts"] == pytest.approx(2 * n * 3 / 4 / 1e10 + own, rel=1e-12)
+
+
+def test_calls_and_rounds():
+    modes = {(one.mode, one.algorithm): (one.calls, one.rounds) for one in plan.predict(**BASE).modes}
+    assert modes["dense", "own"] == (1, 2)
+    assert modes["int8", "own"] == (2, 2)
+    assert modes["sparse_topk", "gather"] == (1, 1)
+    assert modes["sparse_topk", "split"] == (4, 4)
+    by_hosts = plan.predict(**BASE, ranks_per_host=4, algorithm="hosts", control_parameters=3).modes[0]
+    assert (by_hosts.calls, by_hosts.rounds) == (2, 2 + 2 + 2 + 1)  # few numbers are gathered between hosts
 
 
 def test_algorithms_apply_to_what_is_all_reduced():
@@ -148,6 +162,7 @@ def test_buckets_pay_for_their_rounds():
         ({"dtype": "int8"}, r"^dtype: 'int8' is unknown; known: float32"),
         ({"algorithm": "star"}, r"^algorithm: 'star' is unknown; known: own"),
         ({"algorithm": "hierarchical"}, r"^algorithm: is 'hierarchical', expected ranks_per_host"),
+        ({"algorithm": "hosts"}, r"^algorithm: is 'hosts', expected ranks_per_host"),
     ],
 )
 def test_bad_input_is_named(change, text):

@@ -74,6 +74,8 @@ class CommunicatorStatistics(NamedTuple):
     bytes_sent: int
     nanoseconds: int
     exchanges: int
+    rounds: int
+    """In each of which all ranks, or all of a host, sent to each other or met."""
 
 
 class Communicator:

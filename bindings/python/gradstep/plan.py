@@ -41,8 +41,9 @@ _ALGORITHMS = {
     "hierarchical": "COST_HIERARCHICAL",
     "gather": "COST_SPARSE_GATHER",
     "split": "COST_SPARSE_SPLIT",
+    "hosts": "COST_HOSTS",
 }
-_ALL_REDUCES = ("own", "ring", "tree", "hierarchical")
+_ALL_REDUCES = ("own", "hosts", "ring", "tree", "hierarchical")
 # Gradients in 16 bits are reduced in f32.
 _ELEMENT_BYTES = {"float32": 4, "float64": 8, "float16": 4, "bfloat16": 4}
 # Where break-even bandwidths are looked for, in bytes a second, and how finely.
@@ -55,12 +56,17 @@ class Prediction:
 
     mode: str
     algorithm: str
-    """How it is summed: "own" (gradstep's collectives), "ring", "tree", "hierarchical"; sparse: "gather", "split"."""
+    """How it is summed: "own" (gradstep's collectives), "hosts" (the same by hosts), "ring", "tree", "hierarchical";
+    sparse: "gather", "split"."""
     bytes: int
     """That each rank sends."""
     seconds: float
     network_seconds: float
     """Of the seconds, those of messages and bytes; the others are the processor's."""
+    calls: int
+    """Of the communicator."""
+    rounds: int
+    """In which every rank of a group sends to every other one."""
 
 
 @dataclass(frozen=True)
@@ -131,6 +137,7 @@ def predict(
     host_latency: float = 5e-6,
     message: float = 2e-6,
     bucket_elements: int = 2097152,
+    control_parameters: int = 0,
     compute: float | None = None,
     measure: bool = False,
     context: Context | None = None,
@@ -140,10 +147,12 @@ def predict(
     parameters: elements in all. ranks: 1 to 100000, of which ranks_per_host share a host and its link.
     bandwidth, latency: of a host's link, in bytes a second each way and in seconds; host_bandwidth and host_latency:
     of a rank inside its host. message: seconds for which each message keeps its sender busy.
-    algorithm: how dense, half, bfloat16 and powersgd are summed: "own" is what gradstep's collectives do; "ring",
-    "tree" and "hierarchical" are what an engine's or a host's own all-reduce may do; "best" takes the fastest.
+    algorithm: how dense, half, bfloat16 and powersgd are summed: "own" is what gradstep's collectives do, "hosts" with
+    reduction_order="hosts"; "ring", "tree" and "hierarchical" are what an engine's or a host's own all-reduce may do;
+    "best" takes the fastest.
     sparsity: of sparse_topk. rank, and matrices of rows x columns: of powersgd.
-    bucket_elements: gradients travel in buckets of at most so many. compute: seconds of a step outside the exchange.
+    bucket_elements: gradients travel in buckets of at most so many. control_parameters: above 0, a window has the
+    control all-reduce, of so many parameters. compute: seconds of a step outside the exchange.
     measure: takes the processor's part from this machine, by the threads of `context` (default: one thread), instead
     of the numbers that are built in.
     """
@@ -169,6 +178,7 @@ def predict(
         "rows": rows,
         "columns": columns,
         "bucket_elements": bucket_elements,
+        "control_parameters": control_parameters,
     }
     for name, value in fields.items():
         try:
@@ -179,9 +189,9 @@ def predict(
         own = context if context is not None else Context(num_threads=1)
         _native.cost_options_measure(options, context_pointer(own))
     everything = _predictions(options)
-    if algorithm == "hierarchical" and not any(one.algorithm == algorithm for one in everything):
+    if algorithm in ("hierarchical", "hosts") and not any(one.algorithm == algorithm for one in everything):
         raise InvalidArgument(
-            f"algorithm: is 'hierarchical', expected ranks_per_host ({ranks_per_host}) between 1 and ranks ({ranks})"
+            f"algorithm: is {algorithm!r}, expected ranks_per_host ({ranks_per_host}) between 1 and ranks ({ranks})"
         )
     return Plan(
         parameters=parameters,
@@ -213,7 +223,13 @@ def _predictions(options: Any) -> list[Prediction]:
     algorithms = {getattr(_native, name): algorithm for algorithm, name in _ALGORITHMS.items()}
     return [
         Prediction(
-            modes[record.mode], algorithms[record.algorithm], record.bytes, record.seconds, record.network_seconds
+            modes[record.mode],
+            algorithms[record.algorithm],
+            record.bytes,
+            record.seconds,
+            record.network_seconds,
+            record.calls,
+            record.rounds,
         )
         for record in records
     ]
@@ -382,7 +398,7 @@ def _parser() -> argparse.ArgumentParser:
         "--algorithm",
         choices=[*_ALL_REDUCES, "best"],
         default="own",
-        help="how dense, half, bfloat16 and powersgd are summed: by gradstep (own), or by an engine's all-reduce",
+        help="how dense, half, bfloat16 and powersgd are summed: by gradstep (own, hosts) or by an engine's all-reduce",
     )
     parser.add_argument("--dtype", choices=list(_ELEMENT_BYTES), default="float32", help="of the gradients")
     option("--sparsity", parse_number, "the fraction that sparse_topk sends (0.01)", default=0.01, metavar="S")
@@ -390,6 +406,9 @@ def _parser() -> argparse.ArgumentParser:
     option("--rows", parse_count, "of the matrices, for powersgd (1024)", default=1024)
     option("--columns", parse_count, "of the matrices, for powersgd (1024)", default=1024)
     option("--bucket-elements", parse_count, "of a fused bucket at most (2097152)", default=2097152, metavar="N")
+    option(
+        "--control-parameters", parse_count, "above 0: windows have the control all-reduce (0)", default=0, metavar="N"
+    )
     option("--compute", parse_time, "of a step outside the exchange: shows whole steps", metavar="T")
     parser.add_argument("--measure", action="store_true", help="take the processor's part from this machine")
     parser.add_argument("--json", action="store_true", help="print JSON")

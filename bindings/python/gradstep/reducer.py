@@ -24,7 +24,7 @@ class BucketStatistics(NamedTuple):
     """One fused bucket; numbers are since creation, bytes are those that this rank sent.
 
     mode and algorithm are values of the C enums gradstep_reducer_mode and gradstep_exchange_algorithm; predicted times
-    are one window's, of mode "auto", 0 = not a candidate.
+    are one window's, of mode "auto", 0 = not a candidate. by_hosts: 1 = its sums are by hosts, 0 = they are not.
     """
 
     mode: int
@@ -44,6 +44,9 @@ class BucketStatistics(NamedTuple):
     predicted_sparse_gather_nanoseconds: int
     predicted_sparse_split_nanoseconds: int
     wait_nanoseconds: int
+    predicted_int8_nanoseconds: int
+    predicted_powersgd_nanoseconds: int
+    by_hosts: int
 
 
 class ReducerStatistics(NamedTuple):
@@ -103,7 +106,12 @@ class ReducerOptions(TypedDict, total=False):
     ]
     rank: Annotated[int, Keyword("of powersgd: columns of its factors", ">= 1")]
     candidates: Annotated[
-        int, Keyword("of auto: a bit set of 1 dense, 2 half and 16 sparse_topk; 0 = all three", ">= 0")
+        int,
+        Keyword(
+            "of auto: a bit set of 1 dense, 2 half, 16 sparse_topk, 128 powersgd and 512 int8, 0 = the first three; "
+            '2**30 = also sums in the order of ranks, where the communicator has reduction_order "hosts"',
+            ">= 0",
+        ),
     ]
     channels: Annotated[
         int,

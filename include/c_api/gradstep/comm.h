@@ -193,6 +193,7 @@ typedef struct gradstep_comm_statistics {
   int64_t bytes_sent;
   int64_t nanoseconds; /* spent inside calls */
   int64_t exchanges;   /* of a reducer: each rank sent other bytes to every other one */
+  int64_t rounds;      /* in each of which all ranks, or all of a host, sent to each other or met */
 } gradstep_comm_statistics;
 
 /* Writes the defaults into the struct_size bytes at o. Returns: INVALID_ARGUMENT (o NULL, a bad struct_size). */

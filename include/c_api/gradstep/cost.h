@@ -18,6 +18,9 @@
  *                 the farthest ranks meet first, so that H ranks of a host share its link. 2 (L + o + n H / B) more
  *                 unless P / H is a power of two.
  *   HIERARCHICAL  reduce-scatter and all-gather inside hosts by OWN, and RING or TREE between them, whichever is less
+ *   HOSTS         one round inside each host, in which its ranks get their pieces; OWN between the P / H ranks that
+ *                 have the same piece; one round inside each host, in which they give the sums. Inside, a round takes
+ *                 l + (H - 1) o and a byte 1 / b; between hosts L + (P / H - 1) o and H / B.
  *
  * Adasum and sparse sums have exchanges of their own. Nothing overlaps, and ranks are in step. Sources: Thakur,
  * Rabenseifner, Gropp 2005 (ring, tree); Culler et al. 1993 (LogP).
@@ -41,7 +44,8 @@ enum gradstep_cost_algorithm {
   GRADSTEP_COST_HIERARCHICAL = 3, /* inside hosts, then between them */
   /* Exchanges of SPARSE_TOPK, see enum gradstep_sparse_exchange. */
   GRADSTEP_COST_SPARSE_GATHER = 4, /* everybody gets every selection */
-  GRADSTEP_COST_SPARSE_SPLIT = 5   /* everybody sums a share */
+  GRADSTEP_COST_SPARSE_SPLIT = 5,  /* everybody sums a share */
+  GRADSTEP_COST_HOSTS = 6          /* gradstep's own sums by hosts, see enum gradstep_reduction_order */
 };
 
 typedef struct gradstep_cost_options {
@@ -62,13 +66,14 @@ typedef struct gradstep_cost_options {
   int64_t rows; /* POWERSGD: the elements lie in matrices of rows x columns, each >= 1; default 1024 x 1024 */
   int64_t columns;
   /* One rank's work on an element, >= 0; the defaults are those of one core of an AMD EPYC (AVX-512). */
-  double pack_seconds;     /* into a bucket */
-  double convert_seconds;  /* to 16 bits or 8, and back */
-  double select_seconds;   /* when the largest are selected */
-  double entry_seconds;    /* of a sparse list that is summed */
-  double add_seconds;      /* to a dense sum */
-  double merge_seconds;    /* into another vector, by Adasum */
-  double multiply_seconds; /* by one column, for PowerSGD */
+  double pack_seconds;        /* into a bucket */
+  double convert_seconds;     /* to 16 bits or 8, and back */
+  double select_seconds;      /* when the largest are selected */
+  double entry_seconds;       /* of a sparse list that is summed */
+  double add_seconds;         /* to a dense sum */
+  double merge_seconds;       /* into another vector, by Adasum */
+  double multiply_seconds;    /* by one column, for PowerSGD */
+  int64_t control_parameters; /* > 0: a window has the control all-reduce of so many parameters; 0, the default: none */
 } gradstep_cost_options;
 
 /* One way to exchange all elements once. */
@@ -80,6 +85,9 @@ typedef struct gradstep_cost {
   int64_t bytes;          /* that a rank sends */
   double seconds;         /* in all; of these: */
   double network_seconds; /* messages and bytes */
+  /* As gradstep_reducer_comm_stats counts them; an engine's own all-reduce is one call and one round. */
+  int64_t calls;  /* all_reduces + all_gathers + exchanges */
+  int64_t rounds; /* in which every rank of a group sends to every other one */
 } gradstep_cost;
 
 /* Writes the defaults into the struct_size bytes at o; bandwidth and latency become NaN, elements and ranks 0.
@@ -96,10 +104,10 @@ GRADSTEP_API gradstep_status gradstep_cost_options_measure(gradstep_cost_options
 
 /*
  * Writes up to `capacity` records of record_size bytes: DENSE, HALF, BFLOAT16 and POWERSGD by every all-reduce
- * (HIERARCHICAL where 1 < H < P), SPARSE_TOPK by gather and, unless no_exchange, by split, INT8 (where
- * element_bytes is 4), ADASUM_TREE and ADASUM_NWAY by OWN. *count = how many there are. records NULL only counts. Not
- * collective; opens no connection. Returns: INVALID_ARGUMENT (a NULL, a field that breaks its rule, a record_size that
- * no version has), OUT_OF_MEMORY.
+ * (HIERARCHICAL and, unless no_exchange, HOSTS where 1 < H < P), SPARSE_TOPK by gather and, unless no_exchange, by
+ * split, INT8 (where element_bytes is 4), ADASUM_TREE and ADASUM_NWAY by OWN. *count = how many there are. records NULL
+ * only counts. Not collective; opens no connection. Returns: INVALID_ARGUMENT (a NULL, a field that breaks its rule, a
+ * record_size that no version has), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_predict_costs(const gradstep_cost_options* options, gradstep_cost* records,
                                                     size_t record_size, size_t capacity,

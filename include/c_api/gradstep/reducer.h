@@ -64,10 +64,13 @@ typedef struct gradstep_reducer gradstep_reducer;
  * sum that is not finite makes NaNs of its whole bucket, on all ranks. f32, f16 and bf16 parameters. Source: Dettmers
  * 2015 (8-bit gradients), Seide et al. 2014 (error feedback).
  *
- * AUTO: DENSE, HALF or SPARSE_TOPK for each bucket, whichever a cost model says is the fastest here; SPARSE_TOPK, which
- * changes results by more than rounding, only where it saves the time of a round beside. Latency, bandwidth and the
- * cost of conversion and selection are measured at creation; all ranks take the largest of what they found, so they
- * choose alike. gradstep_reducer_stats says what was chosen and what was predicted.
+ * AUTO: one of options.candidates for each bucket, whichever a cost model says is the fastest here: DENSE, HALF or
+ * SPARSE_TOPK unless others are asked for. SPARSE_TOPK, POWERSGD and INT8, which change results by more than rounding,
+ * only where they save the time of a round beside. A bucket that no candidate can carry (f64 by INT8, vectors by
+ * POWERSGD, more than 2^31 - 1 elements by SPARSE_TOPK) is dense. Latency, bandwidth and what a rank does by itself are
+ * measured at creation, all ranks take the largest of what they found, and rank 0's choice is everybody's. It stays:
+ * where the candidates allow it, gradstep_reducer_load and gradstep_updater_recover bring back the choice that was made
+ * for the same buckets, with its residuals. gradstep_reducer_stats says what was chosen and what was predicted.
  */
 enum gradstep_reducer_mode {
   GRADSTEP_REDUCER_INVALID = -1,
@@ -81,6 +84,13 @@ enum gradstep_reducer_mode {
   GRADSTEP_REDUCER_POWERSGD = 7,         /* low-rank factors */
   GRADSTEP_REDUCER_AUTO = 8,             /* whichever is the fastest here, for each bucket */
   GRADSTEP_REDUCER_INT8 = 9              /* in codes of 8 bits */
+};
+
+/* Flags of options.candidates beside 1 << mode. */
+enum gradstep_candidate_flags {
+  /* The sums of a bucket are by hosts or in the order of ranks, whichever is faster. comm has reduction_order HOSTS;
+   * without this flag all its sums are by hosts. */
+  GRADSTEP_CANDIDATE_HOSTS = 1 << 30
 };
 
 /* How mode HALF adds, always in the order of the ranks. */
@@ -147,7 +157,8 @@ typedef struct gradstep_reducer_options {
   double momentum_correction;
   int64_t warmup_steps; /* >= 0 */
   int32_t rank;         /* POWERSGD: columns of the factors, >= 1, default 2 */
-  int32_t candidates;   /* flags; AUTO: 1 << mode for DENSE, HALF and SPARSE_TOPK; 0 = all three */
+  int32_t candidates;   /* flags; AUTO: 1 << mode for DENSE, HALF, SPARSE_TOPK, POWERSGD and INT8, no mode = the first
+                           three; and enum gradstep_candidate_flags */
   /* Buckets that may be under way at once, each over a channel of its own, so that one bucket's bytes travel during
    * another one's delays. 0 to 16; 0 = four over engine gloo of at most 16 ranks, else one. One is used where exchanges
    * cannot overlap (see gradstep_reducer_push), and on a device. */
@@ -183,13 +194,16 @@ typedef struct gradstep_bucket_statistics {
   int64_t nonfinite; /* since creation. HALF, BFLOAT16: elements of the sum that became infinite or NaN; sparse: NaNs
                         dropped */
   int32_t algorithm; /* enum gradstep_exchange_algorithm */
-  int32_t reserved;
-  /* AUTO: what the cost model says of one window, 0 = it was no candidate. See there which was chosen. */
+  int32_t by_hosts;  /* bool: its sums are by hosts, see enum gradstep_reduction_order */
+  /* AUTO: what the cost model says of one window, 0 = it was no candidate; sums by the faster of the allowed orders.
+   * See there which was chosen. */
   int64_t predicted_dense_nanoseconds;
   int64_t predicted_half_nanoseconds;
   int64_t predicted_sparse_gather_nanoseconds;
   int64_t predicted_sparse_split_nanoseconds;
   int64_t wait_nanoseconds; /* that the host's thread waited for exchanges; what these took beyond it was hidden */
+  int64_t predicted_int8_nanoseconds;
+  int64_t predicted_powersgd_nanoseconds;
 } gradstep_bucket_statistics;
 
 /* Writes the defaults into the struct_size bytes at o. Returns: INVALID_ARGUMENT (o NULL, a bad struct_size). */
@@ -201,10 +215,10 @@ GRADSTEP_API gradstep_status gradstep_reducer_options_init(gradstep_reducer_opti
  * channel of its own (gradstep_comm_dup), or several, so that comm can be shared or destroyed. Memory: one buffer of
  * the arithmetic dtype per parameter; sparse modes two, and one more for residuals; HALF and BFLOAT16 half of one more;
  * EF21 two and momentum correction two more; POWERSGD three and the factors; INT8 three and the codes. *out is the
- * caller's to destroy. Returns: INVALID_ARGUMENT (an option outside its range or not for its mode, a bad schema),
- * INVALID_STATE (comm is in use), UNSUPPORTED (a bucket of more than 2^31 - 1 elements in a sparse mode; f64 with INT8;
- * the schema, see gradstep_parameter), BACKEND_UNAVAILABLE (the schema), MISMATCH (the ranks' schemas or options
- * differ; reported on every rank), OUT_OF_MEMORY, and the statuses of a collective call.
+ * caller's to destroy. Returns: INVALID_ARGUMENT (an option outside its range or not for its mode or comm, a bad
+ * schema), INVALID_STATE (comm is in use), UNSUPPORTED (a bucket of more than 2^31 - 1 elements in a sparse mode; f64
+ * with INT8; the schema, see gradstep_parameter), BACKEND_UNAVAILABLE (the schema), MISMATCH (the ranks' schemas or
+ * options differ; reported on every rank), OUT_OF_MEMORY, and the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_reducer_create(gradstep_context* context, gradstep_comm* comm,
                                                      const gradstep_reducer_options* options,

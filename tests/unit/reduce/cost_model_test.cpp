@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/cost_model.h"
 
+#include <cmath>
+
 #include "unit/recorded_log.h"
 #include "unit/reduce/world_reduce.h"
 
@@ -9,16 +11,23 @@ namespace gradstep::test {
 namespace {
 
 struct Choice {
-  gradstep_reducer_options options;
+  BucketChoice options;
   gradstep_bucket_statistics stats;
 };
 
 Choice choose(const ExchangeCost& measured, std::int64_t ranks, std::int64_t elements,
-              gradstep_reducer_options options = mode_options(GRADSTEP_REDUCER_AUTO), bool can_exchange = true) {
+              const gradstep_reducer_options& options = mode_options(GRADSTEP_REDUCER_AUTO),
+              const ExchangeSize& world = {}, DType dtype = DType::f32) {
   BucketPlan plan;
   plan.elements = elements;
-  Choice choice{options, {}};
-  CostModel(measured, ranks, can_exchange).choose(plan, choice.options, choice.stats);
+  plan.dtype = dtype;
+  ExchangeSize sized = world;
+  sized.ranks = static_cast<double>(ranks);
+  // A square matrix, nearly.
+  const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(elements)));
+  const std::vector<std::vector<std::int64_t>> shapes = {{side, side}};
+  Choice choice{{}, {}};
+  choice.options = CostModel(measured, sized).choose(plan, shapes, options, choice.stats);
   return choice;
 }
 
@@ -50,7 +59,7 @@ TEST(CostModel, ManyRanksSplitAndTooManyDoNotGather) {
   EXPECT_GT(split.stats.predicted_sparse_gather_nanoseconds, split.stats.predicted_dense_nanoseconds);
   EXPECT_LT(split.stats.predicted_sparse_split_nanoseconds, split.stats.predicted_sparse_gather_nanoseconds);
   // Where everything is gathered, dense sums grow as well.
-  const Choice gathers_only = choose(network(1000, 10), 64, kMany, options, /*can_exchange=*/false);
+  const Choice gathers_only = choose(network(1000, 10), 64, kMany, options, {.can_exchange = false});
   EXPECT_EQ(gathers_only.stats.predicted_sparse_split_nanoseconds, 0);
   EXPECT_GT(gathers_only.stats.predicted_dense_nanoseconds, 16 * split.stats.predicted_dense_nanoseconds);
   EXPECT_EQ(gathers_only.options.mode, GRADSTEP_REDUCER_SPARSE_TOPK);
@@ -73,6 +82,62 @@ TEST(CostModel, OnlyCandidatesAreChosen) {
     expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "options.candidates",
                  [&] { Reducer(make_context(), comm, options, make_schema({{4}})); });
   });
+}
+
+gradstep_reducer_options auto_of(std::int32_t candidates) {
+  auto options = mode_options(GRADSTEP_REDUCER_AUTO);
+  options.candidates = candidates;
+  return options;
+}
+
+constexpr std::int32_t kEvery = 1 << GRADSTEP_REDUCER_DENSE | 1 << GRADSTEP_REDUCER_HALF |
+                                1 << GRADSTEP_REDUCER_SPARSE_TOPK | 1 << GRADSTEP_REDUCER_POWERSGD |
+                                1 << GRADSTEP_REDUCER_INT8;
+
+// On a network so slow powersgd, at two columns, sends least of all; int8 more than a hundredth of the elements.
+TEST(CostModel, PowerSgdAndInt8AreChosenOnlyWhereTheyAreAskedFor) {
+  const auto slow = network(1000, 10);
+  const Choice unasked = choose(slow, 4, kMany);
+  EXPECT_EQ(unasked.options.mode, GRADSTEP_REDUCER_SPARSE_TOPK);
+  EXPECT_EQ(unasked.stats.predicted_int8_nanoseconds, 0);
+  EXPECT_EQ(unasked.stats.predicted_powersgd_nanoseconds, 0);
+  const Choice asked = choose(slow, 4, kMany, auto_of(kEvery));
+  EXPECT_EQ(asked.options.mode, GRADSTEP_REDUCER_POWERSGD);
+  EXPECT_GT(asked.stats.predicted_int8_nanoseconds, asked.stats.predicted_powersgd_nanoseconds);
+  EXPECT_GT(asked.stats.predicted_half_nanoseconds, asked.stats.predicted_int8_nanoseconds);
+  EXPECT_EQ(choose(slow, 4, kMany, auto_of(1 << GRADSTEP_REDUCER_HALF | 1 << GRADSTEP_REDUCER_INT8)).options.mode,
+            GRADSTEP_REDUCER_INT8);
+}
+
+// It is one round more than dense, and takes a round's time that it has to save beside.
+TEST(CostModel, SmallBucketsAreNotWorthACode) {
+  const auto options = auto_of(1 << GRADSTEP_REDUCER_DENSE | 1 << GRADSTEP_REDUCER_INT8);
+  EXPECT_EQ(choose(network(100000, 1), 4, 4000, options).options.mode, GRADSTEP_REDUCER_DENSE);
+  EXPECT_EQ(choose(network(100, 1), 4, kMany, options).options.mode, GRADSTEP_REDUCER_INT8);
+}
+
+TEST(CostModel, Int8IsNoCandidateForF64) {
+  const Choice choice = choose(network(1000, 10), 4, kMany, auto_of(kEvery), {}, DType::f64);
+  EXPECT_EQ(choice.stats.predicted_int8_nanoseconds, 0);
+  EXPECT_EQ(choose(network(1000, 10), 4, kMany, auto_of(1 << GRADSTEP_REDUCER_INT8), {}, DType::f64).options.mode,
+            GRADSTEP_REDUCER_DENSE);
+}
+
+// 16 ranks on 4 hosts. By hosts there are two rounds more, and a quarter of the bytes between hosts.
+TEST(CostModel, LargeBucketsAreSummedByHostsAndSmallOnesByRanksWhereBothMayBe) {
+  ExchangeCost prices = network(1000, 1);
+  prices.inside_round = 500;
+  prices.inside_byte = 0.01;
+  prices.between_round = 1000;
+  prices.between_byte = 1;
+  const ExchangeSize world{.by_hosts = true, .hosts = 4, .ranks_inside = 4, .owners = 4};
+  const auto either = auto_of(1 << GRADSTEP_REDUCER_DENSE | GRADSTEP_CANDIDATE_HOSTS);
+  EXPECT_EQ(choose(prices, 16, kMany, either, world).options.by_hosts, 1);
+  EXPECT_EQ(choose(prices, 16, 10, either, world).options.by_hosts, 0);
+  const auto only = auto_of(1 << GRADSTEP_REDUCER_DENSE);
+  EXPECT_EQ(choose(prices, 16, 10, only, world).options.by_hosts, 1) << "the communicator's order";
+  EXPECT_LT(choose(prices, 16, 10, either, world).stats.predicted_dense_nanoseconds,
+            choose(prices, 16, 10, only, world).stats.predicted_dense_nanoseconds);
 }
 
 class AutoOnEngines : public testing::TestWithParam<std::string> {};

@@ -83,6 +83,23 @@ TEST(PredictedCosts, AHierarchySendsTheDataThroughAHostsLinkOnce) {
   EXPECT_GT(seconds(options, GRADSTEP_COST_OWN), 8 * 2 * kData * 7 / 8 / 1e9);
 }
 
+// Two rounds of 7 messages inside, two of 7 between: the seventh of each host, and the same rank's of the others.
+TEST(PredictedCosts, OurOwnSumsByHostsHaveTheirFormula) {
+  auto options = plain_options();
+  options.ranks = 64;
+  options.ranks_per_host = 8;
+  options.host_bandwidth = 1e10;
+  options.host_latency = 1e-6;
+  options.message = 1e-7;
+  const double inside = 2 * (1e-6 + 7e-7 + kData * 7 / 8 / 1e10);
+  const double between = 2 * (1e-3 + 7e-7 + kData / 8 * 7 / 8 * 8 / 1e9);
+  EXPECT_NEAR(seconds(options, GRADSTEP_COST_HOSTS), inside + between, kExact * (inside + between));
+  EXPECT_LT(seconds(options, GRADSTEP_COST_HOSTS), seconds(options, GRADSTEP_COST_OWN));
+  const gradstep_cost cost = find(predict_costs(options), GRADSTEP_REDUCER_DENSE, GRADSTEP_COST_HOSTS);
+  EXPECT_EQ(cost.calls, 1);
+  EXPECT_EQ(cost.rounds, 4);
+}
+
 TEST(PredictedCosts, RanksOfOneHostDoNotUseItsLink) {
   auto options = plain_options();
   options.ranks_per_host = 16;
@@ -156,6 +173,7 @@ TEST(PredictedCosts, BadOptionsAreNamed) {
   expect_bad("options.no_exchange", [](auto& o) { o.no_exchange = 2; });
   expect_bad("options.rows", [](auto& o) { o.rows = 0; });
   expect_bad("options.columns", [](auto& o) { o.columns = 0; });
+  expect_bad("options.control_parameters", [](auto& o) { o.control_parameters = -1; });
   expect_bad("options.merge_seconds", [&](auto& o) { o.merge_seconds = nan; });
 }
 

@@ -86,6 +86,7 @@ enum class CostAlgorithm : std::int32_t {
   kHierarchical = GRADSTEP_COST_HIERARCHICAL,
   kSparseGather = GRADSTEP_COST_SPARSE_GATHER,
   kSparseSplit = GRADSTEP_COST_SPARSE_SPLIT,
+  kHosts = GRADSTEP_COST_HOSTS,
 };
 
 enum class StateDtype : std::int32_t {
@@ -315,6 +316,7 @@ struct CostOptions {
   double add_seconds = library().add_seconds;
   double merge_seconds = library().merge_seconds;
   double multiply_seconds = library().multiply_seconds;
+  std::int64_t control_parameters = library().control_parameters;
 
   static const gradstep_cost_options& library() {
     return detail::defaults<gradstep_cost_options, gradstep_cost_options_init>();
@@ -343,6 +345,7 @@ struct CostOptions {
     made.add_seconds = add_seconds;
     made.merge_seconds = merge_seconds;
     made.multiply_seconds = multiply_seconds;
+    made.control_parameters = control_parameters;
     return made;
   }
 };

@@ -24,12 +24,13 @@ const gradstep_reduce_op = (sum = Int32(0), max = Int32(1), min = Int32(2),)
 const gradstep_reduction_order = (rank = Int32(0), engine = Int32(1), hosts = Int32(2),)
 const gradstep_average = (unset = Int32(0), sum = Int32(1), mean = Int32(2), weighted = Int32(3),)
 const gradstep_log_level = (off = Int32(0), error = Int32(1), warning = Int32(2), info = Int32(3), debug = Int32(4),)
-const gradstep_cost_algorithm = (own = Int32(0), ring = Int32(1), tree = Int32(2), hierarchical = Int32(3), sparse_gather = Int32(4), sparse_split = Int32(5),)
+const gradstep_cost_algorithm = (own = Int32(0), ring = Int32(1), tree = Int32(2), hierarchical = Int32(3), sparse_gather = Int32(4), sparse_split = Int32(5), hosts = Int32(6),)
 const gradstep_state_dtype = (native = Int32(0), bf16 = Int32(1), int8 = Int32(2),)
 const gradstep_epsilon_placement = (inside = Int32(0), outside = Int32(1),)
 const gradstep_sgd_first_step = (dampen = Int32(0), copy = Int32(1),)
 const gradstep_bias_correction = (standard = Int32(0), tf = Int32(1),)
 const gradstep_reducer_mode = (dense = Int32(0), half = Int32(1), bfloat16 = Int32(2), sparse_threshold = Int32(3), sparse_topk = Int32(4), adasum_tree = Int32(5), adasum_nway = Int32(6), powersgd = Int32(7), auto = Int32(8), int8 = Int32(9),)
+const gradstep_candidate_flags = (candidate_hosts = Int32(1 << 30),)
 const gradstep_half_sum = (f32 = Int32(0), fp16 = Int32(1), fp16_predivided = Int32(2),)
 const gradstep_selection = (bucket = Int32(0), tensor = Int32(1),)
 const gradstep_nan_policy = (error = Int32(0), zero = Int32(1), send = Int32(2),)
@@ -178,6 +179,7 @@ struct gradstep_comm_statistics
     bytes_sent::Int64
     nanoseconds::Int64
     exchanges::Int64
+    rounds::Int64
 end
 
 struct gradstep_allocator
@@ -231,6 +233,7 @@ struct gradstep_cost_options
     add_seconds::Float64
     merge_seconds::Float64
     multiply_seconds::Float64
+    control_parameters::Int64
 end
 
 struct gradstep_cost
@@ -241,6 +244,8 @@ struct gradstep_cost
     bytes::Int64
     seconds::Float64
     network_seconds::Float64
+    calls::Int64
+    rounds::Int64
 end
 
 struct gradstep_sgd_options
@@ -385,12 +390,14 @@ struct gradstep_bucket_statistics
     selected::Int64
     nonfinite::Int64
     algorithm::Int32
-    reserved::Int32
+    by_hosts::Int32
     predicted_dense_nanoseconds::Int64
     predicted_half_nanoseconds::Int64
     predicted_sparse_gather_nanoseconds::Int64
     predicted_sparse_split_nanoseconds::Int64
     wait_nanoseconds::Int64
+    predicted_int8_nanoseconds::Int64
+    predicted_powersgd_nanoseconds::Int64
 end
 
 struct gradstep_option
@@ -584,6 +591,7 @@ const FIELD_WORDS = Dict{Tuple{DataType, Symbol}, Any}(
     (gradstep_reducer_options, :error_feedback) => gradstep_error_feedback,
     (gradstep_bucket_statistics, :mode) => gradstep_reducer_mode,
     (gradstep_bucket_statistics, :algorithm) => gradstep_exchange_algorithm,
+    (gradstep_bucket_statistics, :by_hosts) => Bool,
     (gradstep_rule_option, :kind) => gradstep_option_kind,
     (gradstep_shampoo_options, :graft_type) => gradstep_graft_type,
     (gradstep_shampoo_options, :best_effort_shape_interpretation) => Bool,

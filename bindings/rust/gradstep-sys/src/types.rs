@@ -954,12 +954,13 @@ pub struct gradstep_comm_statistics {
     pub bytes_sent: i64,
     pub nanoseconds: i64,
     pub exchanges: i64,
+    pub rounds: i64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of gradstep_comm_statistics",
-    ][::core::mem::size_of::<gradstep_comm_statistics>() - 88usize];
+    ][::core::mem::size_of::<gradstep_comm_statistics>() - 96usize];
     [
         "Alignment of gradstep_comm_statistics",
     ][::core::mem::align_of::<gradstep_comm_statistics>() - 8usize];
@@ -999,6 +1000,9 @@ const _: () = {
     [
         "Offset of field: gradstep_comm_statistics::exchanges",
     ][::core::mem::offset_of!(gradstep_comm_statistics, exchanges) - 80usize];
+    [
+        "Offset of field: gradstep_comm_statistics::rounds",
+    ][::core::mem::offset_of!(gradstep_comm_statistics, rounds) - 88usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]
@@ -1017,6 +1021,8 @@ pub const GRADSTEP_REDUCER_POWERSGD: gradstep_reducer_mode = 7;
 pub const GRADSTEP_REDUCER_AUTO: gradstep_reducer_mode = 8;
 pub const GRADSTEP_REDUCER_INT8: gradstep_reducer_mode = 9;
 pub type gradstep_reducer_mode = ::core::ffi::c_int;
+pub const GRADSTEP_CANDIDATE_HOSTS: gradstep_candidate_flags = 1073741824;
+pub type gradstep_candidate_flags = ::core::ffi::c_uint;
 pub const GRADSTEP_HALF_SUM_INVALID: gradstep_half_sum = -1;
 pub const GRADSTEP_HALF_SUM_F32: gradstep_half_sum = 0;
 pub const GRADSTEP_HALF_SUM_FP16: gradstep_half_sum = 1;
@@ -1154,18 +1160,20 @@ pub struct gradstep_bucket_statistics {
     pub selected: i64,
     pub nonfinite: i64,
     pub algorithm: i32,
-    pub reserved: i32,
+    pub by_hosts: i32,
     pub predicted_dense_nanoseconds: i64,
     pub predicted_half_nanoseconds: i64,
     pub predicted_sparse_gather_nanoseconds: i64,
     pub predicted_sparse_split_nanoseconds: i64,
     pub wait_nanoseconds: i64,
+    pub predicted_int8_nanoseconds: i64,
+    pub predicted_powersgd_nanoseconds: i64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of gradstep_bucket_statistics",
-    ][::core::mem::size_of::<gradstep_bucket_statistics>() - 136usize];
+    ][::core::mem::size_of::<gradstep_bucket_statistics>() - 152usize];
     [
         "Alignment of gradstep_bucket_statistics",
     ][::core::mem::align_of::<gradstep_bucket_statistics>() - 8usize];
@@ -1210,8 +1218,8 @@ const _: () = {
         "Offset of field: gradstep_bucket_statistics::algorithm",
     ][::core::mem::offset_of!(gradstep_bucket_statistics, algorithm) - 88usize];
     [
-        "Offset of field: gradstep_bucket_statistics::reserved",
-    ][::core::mem::offset_of!(gradstep_bucket_statistics, reserved) - 92usize];
+        "Offset of field: gradstep_bucket_statistics::by_hosts",
+    ][::core::mem::offset_of!(gradstep_bucket_statistics, by_hosts) - 92usize];
     [
         "Offset of field: gradstep_bucket_statistics::predicted_dense_nanoseconds",
     ][::core::mem::offset_of!(gradstep_bucket_statistics, predicted_dense_nanoseconds)
@@ -1233,6 +1241,14 @@ const _: () = {
     [
         "Offset of field: gradstep_bucket_statistics::wait_nanoseconds",
     ][::core::mem::offset_of!(gradstep_bucket_statistics, wait_nanoseconds) - 128usize];
+    [
+        "Offset of field: gradstep_bucket_statistics::predicted_int8_nanoseconds",
+    ][::core::mem::offset_of!(gradstep_bucket_statistics, predicted_int8_nanoseconds)
+        - 136usize];
+    [
+        "Offset of field: gradstep_bucket_statistics::predicted_powersgd_nanoseconds",
+    ][::core::mem::offset_of!(gradstep_bucket_statistics, predicted_powersgd_nanoseconds)
+        - 144usize];
 };
 pub const GRADSTEP_COST_INVALID: gradstep_cost_algorithm = -1;
 pub const GRADSTEP_COST_OWN: gradstep_cost_algorithm = 0;
@@ -1241,6 +1257,7 @@ pub const GRADSTEP_COST_TREE: gradstep_cost_algorithm = 2;
 pub const GRADSTEP_COST_HIERARCHICAL: gradstep_cost_algorithm = 3;
 pub const GRADSTEP_COST_SPARSE_GATHER: gradstep_cost_algorithm = 4;
 pub const GRADSTEP_COST_SPARSE_SPLIT: gradstep_cost_algorithm = 5;
+pub const GRADSTEP_COST_HOSTS: gradstep_cost_algorithm = 6;
 pub type gradstep_cost_algorithm = ::core::ffi::c_int;
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
@@ -1268,12 +1285,13 @@ pub struct gradstep_cost_options {
     pub add_seconds: f64,
     pub merge_seconds: f64,
     pub multiply_seconds: f64,
+    pub control_parameters: i64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of gradstep_cost_options",
-    ][::core::mem::size_of::<gradstep_cost_options>() - 168usize];
+    ][::core::mem::size_of::<gradstep_cost_options>() - 176usize];
     [
         "Alignment of gradstep_cost_options",
     ][::core::mem::align_of::<gradstep_cost_options>() - 8usize];
@@ -1346,6 +1364,9 @@ const _: () = {
     [
         "Offset of field: gradstep_cost_options::multiply_seconds",
     ][::core::mem::offset_of!(gradstep_cost_options, multiply_seconds) - 160usize];
+    [
+        "Offset of field: gradstep_cost_options::control_parameters",
+    ][::core::mem::offset_of!(gradstep_cost_options, control_parameters) - 168usize];
 };
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
@@ -1357,10 +1378,12 @@ pub struct gradstep_cost {
     pub bytes: i64,
     pub seconds: f64,
     pub network_seconds: f64,
+    pub calls: i64,
+    pub rounds: i64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
-    ["Size of gradstep_cost"][::core::mem::size_of::<gradstep_cost>() - 40usize];
+    ["Size of gradstep_cost"][::core::mem::size_of::<gradstep_cost>() - 56usize];
     ["Alignment of gradstep_cost"][::core::mem::align_of::<gradstep_cost>() - 8usize];
     [
         "Offset of field: gradstep_cost::struct_size",
@@ -1383,6 +1406,12 @@ const _: () = {
     [
         "Offset of field: gradstep_cost::network_seconds",
     ][::core::mem::offset_of!(gradstep_cost, network_seconds) - 32usize];
+    [
+        "Offset of field: gradstep_cost::calls",
+    ][::core::mem::offset_of!(gradstep_cost, calls) - 40usize];
+    [
+        "Offset of field: gradstep_cost::rounds",
+    ][::core::mem::offset_of!(gradstep_cost, rounds) - 48usize];
 };
 #[repr(C)]
 #[derive(Debug, Copy, Clone)]

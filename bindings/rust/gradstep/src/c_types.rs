@@ -115,6 +115,8 @@ c_enum! {
         SparseGather = GRADSTEP_COST_SPARSE_GATHER,
         /// Everybody sums a share.
         SparseSplit = GRADSTEP_COST_SPARSE_SPLIT,
+        /// gradstep's own sums by hosts, see enum gradstep_reduction_order.
+        Hosts = GRADSTEP_COST_HOSTS,
     }
 }
 c_enum! {
@@ -498,6 +500,8 @@ record! {
         time: Duration = nanoseconds,
         /// Of a reducer: each rank sent other bytes to every other one.
         exchanges: i64 = exchanges,
+        /// In each of which all ranks, or all of a host, sent to each other or met.
+        rounds: i64 = rounds,
     }
 }
 options! {
@@ -548,6 +552,8 @@ options! {
         merge_seconds: f64,
         /// By one column, for PowerSGD.
         multiply_seconds: f64,
+        /// Above 0: a window has the control all-reduce of so many parameters; 0, the default: none.
+        control_parameters: i64,
     }
 }
 record! {
@@ -563,6 +569,11 @@ record! {
         seconds: f64 = seconds,
         /// Messages and bytes.
         network_seconds: f64 = network_seconds,
+        /// As gradstep_reducer_comm_stats counts them; an engine's own all-reduce is one call and one round.
+        /// all_reduces + all_gathers + exchanges.
+        calls: i64 = calls,
+        /// In which every rank of a group sends to every other one.
+        rounds: i64 = rounds,
     }
 }
 record! {
@@ -612,7 +623,8 @@ options! {
         warmup_steps: i64,
         /// POWERSGD: columns of the factors, >= 1, default 2.
         rank: i32,
-        /// Flags; AUTO: 1 << mode for DENSE, HALF and SPARSE_TOPK; 0 = all three.
+        /// Flags; AUTO: 1 << mode for DENSE, HALF, SPARSE_TOPK, POWERSGD and INT8, no mode = the first three; and enum
+        /// gradstep_candidate_flags.
         candidates: Candidates,
     }
 }
@@ -643,7 +655,10 @@ record! {
         nonfinite: i64 = nonfinite,
         /// See [`ExchangeAlgorithm`].
         algorithm: ExchangeAlgorithm = algorithm,
-        /// AUTO: what the cost model says of one window, 0 = it was no candidate. See there which was chosen.
+        /// Its sums are by hosts, see enum gradstep_reduction_order.
+        by_hosts: bool = by_hosts,
+        /// AUTO: what the cost model says of one window, 0 = it was no candidate; sums by the faster of the allowed
+        /// orders. See there which was chosen.
         predicted_dense: Duration = predicted_dense_nanoseconds,
         /// Predicted half time.
         predicted_half: Duration = predicted_half_nanoseconds,
@@ -653,6 +668,10 @@ record! {
         predicted_sparse_split: Duration = predicted_sparse_split_nanoseconds,
         /// That the host's thread waited for exchanges; what these took beyond it was hidden.
         wait_time: Duration = wait_nanoseconds,
+        /// Predicted int8 time.
+        predicted_int8: Duration = predicted_int8_nanoseconds,
+        /// Predicted powersgd time.
+        predicted_powersgd: Duration = predicted_powersgd_nanoseconds,
     }
 }
 options! {

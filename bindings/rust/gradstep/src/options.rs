@@ -71,6 +71,14 @@ impl<const N: usize> From<[ReducerMode; N]> for Candidates {
     }
 }
 
+impl Candidates {
+    /// Also sums in the order of ranks, where the communicator has the order of hosts.
+    #[must_use]
+    pub fn either_order(self) -> Self {
+        Self(self.0 | crate::sys::GRADSTEP_CANDIDATE_HOSTS)
+    }
+}
+
 impl Field for Candidates {
     type C = i32;
     fn into_c(self) -> i32 {

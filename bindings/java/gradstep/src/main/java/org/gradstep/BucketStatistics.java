@@ -25,12 +25,15 @@ import java.util.List;
  * @param predictedSparseGatherNanoseconds the same
  * @param predictedSparseSplitNanoseconds the same
  * @param waitNanoseconds that the host's thread waited for exchanges
+ * @param predictedInt8Nanoseconds of AUTO: one window; 0 = it was no candidate
+ * @param predictedPowersgdNanoseconds the same
+ * @param byHosts whether its sums are by hosts
  */
 public record BucketStatistics(int mode, long elements, long parameters, long exchanges, long bytesDense,
     long bytesSent, long packNanoseconds, long exchangeNanoseconds, long selectNanoseconds, long selected,
     long nonfinite, int algorithm, long predictedDenseNanoseconds, long predictedHalfNanoseconds,
-    long predictedSparseGatherNanoseconds,
-    long predictedSparseSplitNanoseconds, long waitNanoseconds) {
+    long predictedSparseGatherNanoseconds, long predictedSparseSplitNanoseconds, long waitNanoseconds,
+    long predictedInt8Nanoseconds, long predictedPowersgdNanoseconds, boolean byHosts) {
   static List<BucketStatistics> of(long reducer) {
     long n = core.reducer_stats(reducer, 0, 0);
     long records = core.new_bucket_records(n);
@@ -43,7 +46,8 @@ public record BucketStatistics(int mode, long elements, long parameters, long ex
             b.getBytesDense(), b.getBytesSent(), b.getPackNanoseconds(), b.getExchangeNanoseconds(),
             b.getSelectNanoseconds(), b.getSelected(), b.getNonfinite(), b.getAlgorithm(),
             b.getPredictedDenseNanoseconds(), b.getPredictedHalfNanoseconds(),
-            b.getPredictedSparseGatherNanoseconds(), b.getPredictedSparseSplitNanoseconds(), b.getWaitNanoseconds()));
+            b.getPredictedSparseGatherNanoseconds(), b.getPredictedSparseSplitNanoseconds(), b.getWaitNanoseconds(),
+            b.getPredictedInt8Nanoseconds(), b.getPredictedPowersgdNanoseconds(), b.getByHosts() != 0));
       }
       return buckets;
     } finally {

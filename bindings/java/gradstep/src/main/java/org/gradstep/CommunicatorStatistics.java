@@ -15,9 +15,10 @@ package org.gradstep;
  * @param bytesSent in all
  * @param nanoseconds inside calls
  * @param exchanges of a reducer: each rank sent other bytes to every other one
+ * @param rounds in each of which all ranks, or all of a host, sent to each other or met
  */
 public record CommunicatorStatistics(long allReduces, long allGathers, long reduceScatters, long broadcasts, long sends,
-    long receives, long barriers, long bytesSent, long nanoseconds, long exchanges) {
+    long receives, long barriers, long bytesSent, long nanoseconds, long exchanges, long rounds) {
   interface Fill {
     long call(CommunicatorStatisticsStruct statistics);
   }
@@ -26,7 +27,8 @@ public record CommunicatorStatistics(long allReduces, long allGathers, long redu
     try (CommunicatorStatisticsStruct c = new CommunicatorStatisticsStruct()) {
       fill.call(c);
       return new CommunicatorStatistics(c.getAllReduces(), c.getAllGathers(), c.getReduceScatters(), c.getBroadcasts(),
-          c.getSends(), c.getReceives(), c.getBarriers(), c.getBytesSent(), c.getNanoseconds(), c.getExchanges());
+          c.getSends(), c.getReceives(), c.getBarriers(), c.getBytesSent(), c.getNanoseconds(), c.getExchanges(),
+          c.getRounds());
     }
   }
 }

@@ -13,8 +13,11 @@ import java.util.List;
  * @param bytes that a rank sends
  * @param seconds in all
  * @param networkSeconds of these, messages and bytes
+ * @param calls of the communicator
+ * @param rounds in which every rank of a group sends to every other one
  */
-public record Cost(int mode, int algorithm, long bytes, double seconds, double networkSeconds) {
+public record Cost(int mode, int algorithm, long bytes, double seconds, double networkSeconds, long calls,
+    long rounds) {
   /**
    * What every mode would cost.
    *
@@ -29,7 +32,8 @@ public record Cost(int mode, int algorithm, long bytes, double seconds, double n
       List<Cost> costs = new ArrayList<>();
       for (long i = 0; i < n; i++) {
         CostStruct c = core.at_cost_records(records, i);
-        costs.add(new Cost(c.getMode(), c.getAlgorithm(), c.getBytes(), c.getSeconds(), c.getNetworkSeconds()));
+        costs.add(new Cost(c.getMode(), c.getAlgorithm(), c.getBytes(), c.getSeconds(), c.getNetworkSeconds(),
+            c.getCalls(), c.getRounds()));
       }
       return costs;
     } finally {
