@@ -59,7 +59,7 @@ std::vector<BucketChoice> Reducer::choices() const {
   return all;
 }
 
-/// Of each bucket its elements, mode, sparse_exchange and by_hosts.
+/// Elements, mode, sparse_exchange and by_hosts of each bucket.
 std::string Reducer::text_of_choices() const {
   std::ostringstream text;
   for (const auto& bucket : buckets_) {

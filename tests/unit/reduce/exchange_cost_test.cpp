@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int32_t kRanks = 4;
 
-/// Of one window on all ranks.
+/// What all ranks made in one window.
 struct Counted {
   std::int64_t calls = 0;   // the same on all
   std::int64_t rounds = 0;  // of the rank that has most
@@ -28,8 +28,8 @@ struct Window {
   bool has_control;
 };
 
-/// Of the same bytes whole pieces, chunks and blocks; one that is gathered; one with pieces of different lengths, of
-/// which the last is empty by hosts.
+/// One that is exchanged in whole pieces, chunks and blocks; one that is gathered; one with pieces of different
+/// lengths, of which the last is empty by hosts.
 const Window kWindows[] = {{640, 512, false}, {640, 512, true}, {16, 16, false}, {16, 16, true}, {9, 7, false}};
 
 std::int64_t calls_of(const gradstep_comm_statistics& stats) {
