@@ -13,18 +13,12 @@ namespace {
 constexpr std::int32_t kInt8 = 1 << GRADSTEP_REDUCER_INT8;
 constexpr std::int32_t kDense = 1 << GRADSTEP_REDUCER_DENSE;
 constexpr std::int32_t kPowerSgd = 1 << GRADSTEP_REDUCER_POWERSGD;
-const std::vector<std::vector<std::int64_t>> kShapes = {{24, 40}, {31}};
-
-gradstep_reducer_options auto_of(std::int32_t candidates) {
-  auto options = mode_options(GRADSTEP_REDUCER_AUTO);
-  options.candidates = candidates;
-  return options;
-}
+const std::vector<std::vector<std::int64_t>> kChosenShapes = {{24, 40}, {31}};
 
 /// This rank's results of one window.
-std::vector<float> reduce(Reducer& reducer, std::int32_t seed) {
+std::vector<float> reduce_seed(Reducer& reducer, std::int32_t seed) {
   Tensors<float> tensors;
-  for (const auto& shape : kShapes) {
+  for (const auto& shape : kChosenShapes) {
     tensors.emplace_back(shape);
     tensors.back().values = random_values<float>(tensors.back().values.size(), static_cast<std::uint32_t>(seed) + 1);
   }
@@ -35,15 +29,15 @@ std::vector<float> reduce(Reducer& reducer, std::int32_t seed) {
   return all;
 }
 
-std::vector<std::int32_t> modes_of(const Reducer& reducer) {
+std::vector<std::int32_t> chosen_modes(const Reducer& reducer) {
   std::vector<std::int32_t> modes;
   for (const auto& stats : reducer.bucket_stats()) modes.push_back(stats.mode);
   return modes;
 }
 
-std::string save(SavedPart part) { return saved_bytes("reducer", {{"", std::move(part)}}); }
+std::string saved(SavedPart part) { return saved_bytes("reducer", {{"", std::move(part)}}); }
 
-void load(Reducer& reducer, const std::string& bytes) {
+void restore(Reducer& reducer, const std::string& bytes) {
   const StateFile file = read_bytes(bytes);
   LoadedPart part(file, "");
   reducer.load(part)();
@@ -52,12 +46,12 @@ void load(Reducer& reducer, const std::string& bytes) {
 TEST(Choices, AutoOfOneCandidateHasTheBitsOfItsMode) {
   for (const std::int32_t mode : {GRADSTEP_REDUCER_INT8, GRADSTEP_REDUCER_POWERSGD, GRADSTEP_REDUCER_HALF}) {
     run(make_world("local", 3), [&](Communicator& comm) {
-      Reducer chosen(make_context(), comm, auto_of(1 << mode), make_schema(kShapes));
-      Reducer asked(make_context(), comm, mode_options(mode), make_schema(kShapes));
-      ASSERT_EQ(modes_of(chosen), modes_of(asked));
+      Reducer chosen(make_context(), comm, auto_of(1 << mode), make_schema(kChosenShapes));
+      Reducer asked(make_context(), comm, mode_options(mode), make_schema(kChosenShapes));
+      ASSERT_EQ(chosen_modes(chosen), chosen_modes(asked));
       for (std::int32_t window = 0; window < 3; ++window) {
         const std::int32_t seed = comm.rank() + 10 * window;
-        EXPECT_EQ(reduce(chosen, seed), reduce(asked, seed)) << "mode " << mode << ", window " << window;
+        EXPECT_EQ(reduce_seed(chosen, seed), reduce_seed(asked, seed)) << "mode " << mode << ", window " << window;
       }
     });
   }
@@ -66,48 +60,48 @@ TEST(Choices, AutoOfOneCandidateHasTheBitsOfItsMode) {
 TEST(Choices, WhatNoCandidateCanCarryIsDense) {
   run(make_world("local", 2), [](Communicator& comm) {
     const Reducer doubles(make_context(), comm, auto_of(kInt8), make_schema({{24, 40}}, DType::f64));
-    EXPECT_EQ(modes_of(doubles), std::vector{std::int32_t{GRADSTEP_REDUCER_DENSE}});
+    EXPECT_EQ(chosen_modes(doubles), std::vector{std::int32_t{GRADSTEP_REDUCER_DENSE}});
     const Reducer vectors(make_context(), comm, auto_of(kPowerSgd), make_schema({{40}, {31}}));
-    EXPECT_EQ(modes_of(vectors), std::vector{std::int32_t{GRADSTEP_REDUCER_DENSE}});
+    EXPECT_EQ(chosen_modes(vectors), std::vector{std::int32_t{GRADSTEP_REDUCER_DENSE}});
   });
 }
 
 // So small a bucket is dense where it may be: the other reducer's choice comes with the file.
 TEST(Choices, ASavedReducerBringsItsChoicesAndResidualsBack) {
   run(make_world("local", 3), [](Communicator& comm) {
-    Reducer first(make_context(), comm, auto_of(kInt8), make_schema(kShapes));
-    reduce(first, comm.rank());
-    const std::string bytes = save(first.save());
-    Reducer second(make_context(), comm, auto_of(kInt8 | kDense), make_schema(kShapes));
-    ASSERT_EQ(modes_of(second), std::vector{std::int32_t{GRADSTEP_REDUCER_DENSE}});
-    reduce(second, comm.rank());
-    load(second, bytes);
-    EXPECT_EQ(modes_of(second), modes_of(first));
-    EXPECT_TRUE(save(second.save()) == bytes);
-    EXPECT_EQ(reduce(second, 7 + comm.rank()), reduce(first, 7 + comm.rank()));
+    Reducer first(make_context(), comm, auto_of(kInt8), make_schema(kChosenShapes));
+    reduce_seed(first, comm.rank());
+    const std::string bytes = saved(first.save());
+    Reducer second(make_context(), comm, auto_of(kInt8 | kDense), make_schema(kChosenShapes));
+    ASSERT_EQ(chosen_modes(second), std::vector{std::int32_t{GRADSTEP_REDUCER_DENSE}});
+    reduce_seed(second, comm.rank());
+    restore(second, bytes);
+    EXPECT_EQ(chosen_modes(second), chosen_modes(first));
+    EXPECT_TRUE(saved(second.save()) == bytes);
+    EXPECT_EQ(reduce_seed(second, 7 + comm.rank()), reduce_seed(first, 7 + comm.rank()));
     EXPECT_EQ(second.bucket_stats()[0].exchanges, 2) << "since creation";
 
-    Reducer dense(make_context(), comm, auto_of(kDense), make_schema(kShapes));
-    load(dense, bytes);
-    EXPECT_EQ(modes_of(dense), std::vector{std::int32_t{GRADSTEP_REDUCER_DENSE}}) << "no candidate here";
+    Reducer dense(make_context(), comm, auto_of(kDense), make_schema(kChosenShapes));
+    restore(dense, bytes);
+    EXPECT_EQ(chosen_modes(dense), std::vector{std::int32_t{GRADSTEP_REDUCER_DENSE}}) << "no candidate here";
     auto other_plan = auto_of(kInt8 | kDense);
     other_plan.fuse_threshold = 100;
-    Reducer cut(make_context(), comm, other_plan, make_schema(kShapes));
-    const auto before = modes_of(cut);
-    load(cut, bytes);
-    EXPECT_EQ(modes_of(cut), before) << "other buckets";
+    Reducer cut(make_context(), comm, other_plan, make_schema(kChosenShapes));
+    const auto before = chosen_modes(cut);
+    restore(cut, bytes);
+    EXPECT_EQ(chosen_modes(cut), before) << "other buckets";
   });
 }
 
 TEST(Choices, DamagedOnesAreRefused) {
   run(make_world("local", 2), [](Communicator& comm) {
-    Reducer reducer(make_context(), comm, auto_of(kInt8 | kDense), make_schema(kShapes));
+    Reducer reducer(make_context(), comm, auto_of(kInt8 | kDense), make_schema(kChosenShapes));
     for (const char* text : {"991 11 0 0", "991 0 0", "991 0 0 2", "x", "991 0 3 0"}) {
       SavedPart part = reducer.save();
       ASSERT_EQ(part.metadata["choices"], "991 0 0 0");
       part.metadata["choices"] = text;
-      const std::string bytes = save(std::move(part));
-      expect_error(GRADSTEP_ERR_CORRUPT, "choices", [&] { load(reducer, bytes); });
+      const std::string bytes = saved(std::move(part));
+      expect_error(GRADSTEP_ERR_CORRUPT, "choices", [&] { restore(reducer, bytes); });
     }
   });
 }
@@ -117,16 +111,16 @@ TEST(Choices, RanksThatGoOnKeepThem) {
   std::vector<std::vector<float>> results(2);
   run(make_world("local", 2), [&](Communicator& comm) {
     const auto options = auto_of(kInt8 | kDense);
-    Reducer old(make_context(), comm, options, make_schema(kShapes));
-    Reducer int8(make_context(), comm, auto_of(kInt8), make_schema(kShapes));
-    reduce(int8, comm.rank());
-    load(old, save(int8.save()));
-    Reducer reducer(make_context(), comm, options, make_schema(kShapes));
-    ASSERT_EQ(modes_of(reducer), std::vector{std::int32_t{GRADSTEP_REDUCER_DENSE}});
+    Reducer old(make_context(), comm, options, make_schema(kChosenShapes));
+    Reducer int8(make_context(), comm, auto_of(kInt8), make_schema(kChosenShapes));
+    reduce_seed(int8, comm.rank());
+    restore(old, saved(int8.save()));
+    Reducer reducer(make_context(), comm, options, make_schema(kChosenShapes));
+    ASSERT_EQ(chosen_modes(reducer), std::vector{std::int32_t{GRADSTEP_REDUCER_DENSE}});
     if (comm.rank() == 0) reducer.take_over(old);
     reducer.rejoin(0, comm.deadline());
-    EXPECT_EQ(modes_of(reducer), modes_of(int8));
-    results[static_cast<std::size_t>(comm.rank())] = reduce(reducer, comm.rank());
+    EXPECT_EQ(chosen_modes(reducer), chosen_modes(int8));
+    results[static_cast<std::size_t>(comm.rank())] = reduce_seed(reducer, comm.rank());
   });
   EXPECT_EQ(results[0], results[1]);
 }
@@ -144,7 +138,7 @@ TEST(Choices, ABucketsSumsAreInTheOrderThatWasChosenForIt) {
     for (const bool by_hosts : {true, false, true}) {
       SavedPart part = reducer.save();
       part.metadata["choices"] = by_hosts ? "1 0 0 1" : "1 0 0 0";
-      load(reducer, save(std::move(part)));
+      restore(reducer, saved(std::move(part)));
       EXPECT_EQ(reducer.bucket_stats()[0].by_hosts, by_hosts ? 1 : 0);
       TestTensor<float> value({1}, addends[comm.rank()]);
       const gradstep_tensor view = value.tensor();
@@ -158,7 +152,7 @@ TEST(Choices, ABucketsSumsAreInTheOrderThatWasChosenForIt) {
     Reducer bound(make_context(), comm, options, make_schema({{1}}));
     SavedPart part = bound.save();
     part.metadata["choices"] = "1 0 0 0";
-    load(bound, save(std::move(part)));
+    restore(bound, saved(std::move(part)));
     EXPECT_EQ(bound.bucket_stats()[0].by_hosts, 1);
   });
 }
@@ -178,8 +172,8 @@ TEST(Choices, AllRanksOfAllHostsChooseAlike) {
     comm.group_by_hosts({1, 1, 2, 2, 2}, comm.deadline());
     auto options = auto_of(kDense | kInt8 | kPowerSgd | GRADSTEP_CANDIDATE_HOSTS);
     options.fuse_threshold = 200;
-    Reducer reducer(make_context(), comm, options, make_schema(kShapes));
-    reduce(reducer, comm.rank());
+    Reducer reducer(make_context(), comm, options, make_schema(kChosenShapes));
+    reduce_seed(reducer, comm.rank());
     all[static_cast<std::size_t>(comm.rank())] = reducer.bucket_stats();
   });
   for (const auto& stats : all) {
