@@ -23,7 +23,7 @@ struct BucketPlan {
 /// The first packed bucket closes at an eighth.
 std::vector<BucketPlan> plan_buckets(const Schema& schema, std::int64_t fuse_threshold);
 
-/// Of the bucket's parameters, in the order of packing.
+/// The bucket's parameters, in the order of packing.
 std::vector<std::vector<std::int64_t>> shapes_of(const BucketPlan& plan, const Schema& schema);
 
 /// Numbers that must agree across ranks: the schema's, and the options.

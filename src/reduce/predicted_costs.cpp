@@ -198,7 +198,7 @@ class Predictor {
            static_cast<double>(options_.control_parameters) * sizeof(double);
   }
 
-  /// Of one bucket, and of the control round.
+  /// Adds what one bucket takes, times the buckets, and the control round.
   void add(std::int32_t mode, std::int32_t algorithm, const ExchangeCost& amounts, double seconds,
            double network_seconds, const ExchangeCost& control, double control_seconds,
            double control_network_seconds) {

@@ -19,6 +19,7 @@ WAYS = {
     ("dense", "own"): {},
     ("half", "own"): {},
     ("bfloat16", "own"): {},
+    ("int8", "own"): {},
     ("sparse_topk", "gather"): {"sparsity": 0.01, "sparse_exchange": "gather"},
     ("sparse_topk", "split"): {"sparsity": 0.01, "sparse_exchange": "split"},
     ("powersgd", "own"): {"rank": 2},

@@ -79,6 +79,37 @@ def test_results_do_not_depend_on_buckets_or_the_order_of_pushes():
     assert len(set(run_ranks(2, reduce))) == 1
 
 
+@pytest.mark.parametrize(("mode", "number"), [("int8", 9), ("powersgd", 7), ("half", 1)])
+def test_auto_takes_the_candidates_that_are_asked_for(mode, number):
+    def reduce(comm):
+        results = []
+        for options in ({"mode": "auto", "candidates": 1 << number}, {"mode": mode}):
+            reducer = gradstep.Reducer(comm, parameters(), **options)
+            grads = gradients(comm.rank)
+            reducer.reduce(grads)
+            results.append(grads)
+            (bucket,) = reducer.stats().buckets
+            assert bucket.mode == number and not bucket.by_hosts
+            predicted = (bucket.predicted_int8_nanoseconds > 0, bucket.predicted_powersgd_nanoseconds > 0)
+            assert predicted == ((number == 9, number == 7) if options["mode"] == "auto" else (False, False))
+        return results
+
+    for chosen, asked in run_ranks(2, reduce):
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(chosen, asked, strict=True))
+
+
+def test_candidates_of_auto_are_checked():
+    def reduce(comm):
+        with pytest.raises(gradstep.InvalidArgument, match=r"candidates: is 0x20, expected bits of dense, half"):
+            gradstep.Reducer(comm, parameters(), mode="auto", candidates=1 << 5)
+        with pytest.raises(
+            gradstep.InvalidArgument, match=r"candidates: has the flag hosts .* comm of reduction_order"
+        ):
+            gradstep.Reducer(comm, parameters(), mode="auto", candidates=1 | 2**30)
+
+    run_ranks(2, reduce)
+
+
 def test_ranks_may_lack_gradients():
     def reduce(comm):
         reducer = gradstep.Reducer(comm, parameters(), may_be_unused=[True, True, False, False])

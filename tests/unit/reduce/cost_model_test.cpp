@@ -84,12 +84,6 @@ TEST(CostModel, OnlyCandidatesAreChosen) {
   });
 }
 
-gradstep_reducer_options auto_of(std::int32_t candidates) {
-  auto options = mode_options(GRADSTEP_REDUCER_AUTO);
-  options.candidates = candidates;
-  return options;
-}
-
 constexpr std::int32_t kEvery = 1 << GRADSTEP_REDUCER_DENSE | 1 << GRADSTEP_REDUCER_HALF |
                                 1 << GRADSTEP_REDUCER_SPARSE_TOPK | 1 << GRADSTEP_REDUCER_POWERSGD |
                                 1 << GRADSTEP_REDUCER_INT8;

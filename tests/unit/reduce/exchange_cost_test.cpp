@@ -13,36 +13,35 @@
 namespace gradstep::test {
 namespace {
 
-constexpr std::int32_t kRanks = 4;
+constexpr std::int32_t kForecastRanks = 4;
 
-/// Of one window on all ranks.
+/// What all ranks made in one window.
 struct Counted {
   std::int64_t calls = 0;   // the same on all
   std::int64_t rounds = 0;  // of the rank that has most
   double bytes = 0;         // of a rank on average
 };
 
-struct PricedWindow {
+struct Matrix {
   std::int64_t rows;
   std::int64_t columns;
   bool has_control;
 };
 
-/// Of the same bytes whole pieces, chunks and blocks; one that is gathered; one with pieces of different lengths, of
-/// which the last is empty by hosts.
-const PricedWindow kPricedWindows[] = {
-    {640, 512, false}, {640, 512, true}, {16, 16, false}, {16, 16, true}, {9, 7, false}};
+/// One that is exchanged in whole pieces, chunks and blocks; one that is gathered; one with pieces of different
+/// lengths, of which the last is empty by hosts.
+const Matrix kMatrices[] = {{640, 512, false}, {640, 512, true}, {16, 16, false}, {16, 16, true}, {9, 7, false}};
 
 std::int64_t calls_of(const gradstep_comm_statistics& stats) {
   EXPECT_EQ(stats.broadcasts + stats.sends + stats.receives, 0);
   return stats.all_reduces + stats.all_gathers + stats.exchanges + stats.reduce_scatters + stats.barriers;
 }
 
-Counted count(const World& world, const gradstep_reducer_options& options, const PricedWindow& window) {
+Counted count_window(const World& world, const gradstep_reducer_options& options, const Matrix& matrix) {
   std::vector<gradstep_comm_statistics> made(world.size());
   run(world, [&](Communicator& comm) {
-    Reducer reducer(make_context(), comm, options, make_schema({{window.rows, window.columns}}));
-    TestTensor<float> gradient({window.rows, window.columns});
+    Reducer reducer(make_context(), comm, options, make_schema({{matrix.rows, matrix.columns}}));
+    TestTensor<float> gradient({matrix.rows, matrix.columns});
     gradient.values = random_values<float>(gradient.values.size(), static_cast<std::uint32_t>(comm.rank()) + 1);
     const gradstep_tensor view = gradient.tensor();
     const gradstep_comm_statistics before = reducer.comm().stats();
@@ -68,19 +67,19 @@ Counted count(const World& world, const gradstep_reducer_options& options, const
   return counted;
 }
 
-gradstep_cost_options forecast_options(const PricedWindow& window) {
+gradstep_cost_options forecast_options(const Matrix& matrix) {
   auto options = default_cost_options();
-  options.elements = options.bucket_elements = window.rows * window.columns;
-  options.rows = window.rows;
-  options.columns = window.columns;
-  options.ranks = kRanks;
+  options.elements = options.bucket_elements = matrix.rows * matrix.columns;
+  options.rows = matrix.rows;
+  options.columns = matrix.columns;
+  options.ranks = kForecastRanks;
   options.bandwidth = 1e9;
   options.latency = 1e-3;
-  options.control_parameters = window.has_control ? 1 : 0;
+  options.control_parameters = matrix.has_control ? 1 : 0;
   return options;
 }
 
-gradstep_cost find(const gradstep_cost_options& options, std::int32_t mode, std::int32_t algorithm) {
+gradstep_cost forecast_of(const gradstep_cost_options& options, std::int32_t mode, std::int32_t algorithm) {
   for (const gradstep_cost& cost : predict_costs(options)) {
     if (cost.mode == mode && cost.algorithm == algorithm) return cost;
   }
@@ -88,17 +87,16 @@ gradstep_cost find(const gradstep_cost_options& options, std::int32_t mode, std:
   return {};
 }
 
-void expect_forecast(const World& world, const PricedWindow& window, const gradstep_cost_options& forecast,
-                     std::int32_t mode, std::int32_t algorithm,
-                     std::int32_t sparse_exchange = GRADSTEP_SPARSE_EXCHANGE_AUTO) {
+void expect_forecast(const World& world, const Matrix& matrix, const gradstep_cost_options& forecast, std::int32_t mode,
+                     std::int32_t algorithm, std::int32_t sparse_exchange = GRADSTEP_SPARSE_EXCHANGE_AUTO) {
   SCOPED_TRACE(std::string(mode_name(mode)) + " by algorithm " + std::to_string(algorithm) + ", " +
-               std::to_string(window.rows) + " x " + std::to_string(window.columns));
+               std::to_string(matrix.rows) + " x " + std::to_string(matrix.columns));
   auto options = mode_options(mode);
   options.sparsity = forecast.sparsity;
   options.sparse_exchange = sparse_exchange;
-  options.control = window.has_control ? 1 : 0;
-  const Counted counted = count(world, options, window);
-  const gradstep_cost expected = find(forecast, mode, algorithm);
+  options.control = matrix.has_control ? 1 : 0;
+  const Counted counted = count_window(world, options, matrix);
+  const gradstep_cost expected = forecast_of(forecast, mode, algorithm);
   EXPECT_EQ(counted.calls, expected.calls);
   EXPECT_EQ(counted.rounds, expected.rounds);
   // How many different elements ranks select together is up to the gradients; lists are filled up to whole words.
@@ -116,23 +114,23 @@ INSTANTIATE_TEST_SUITE_P(Engines, ForecastsOnEngines, testing::ValuesIn(engines(
 TEST_P(ForecastsOnEngines, CallsRoundsAndBytesAreThoseThatACommunicatorCounts) {
   const bool gathers = GetParam() == "host_gather";
   const bool sums_natively = GetParam() == "host_all";  // has tests of its own
-  const World world = make_world(GetParam(), kRanks);
-  for (const PricedWindow& window : kPricedWindows) {
-    auto forecast = forecast_options(window);
+  const World world = make_world(GetParam(), kForecastRanks);
+  for (const Matrix& matrix : kMatrices) {
+    auto forecast = forecast_options(matrix);
     forecast.no_exchange = gathers ? 1 : 0;
     for (const std::int32_t mode :
          {GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_HALF, GRADSTEP_REDUCER_BFLOAT16, GRADSTEP_REDUCER_POWERSGD}) {
-      if (!sums_natively) expect_forecast(world, window, forecast, mode, GRADSTEP_COST_OWN);
+      if (!sums_natively) expect_forecast(world, matrix, forecast, mode, GRADSTEP_COST_OWN);
     }
-    if (sums_natively && window.has_control) continue;
+    if (sums_natively && matrix.has_control) continue;
     for (const std::int32_t mode :
          {GRADSTEP_REDUCER_INT8, GRADSTEP_REDUCER_ADASUM_TREE, GRADSTEP_REDUCER_ADASUM_NWAY}) {
-      expect_forecast(world, window, forecast, mode, GRADSTEP_COST_OWN);
+      expect_forecast(world, matrix, forecast, mode, GRADSTEP_COST_OWN);
     }
-    expect_forecast(world, window, forecast, GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_COST_SPARSE_GATHER,
+    expect_forecast(world, matrix, forecast, GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_COST_SPARSE_GATHER,
                     GRADSTEP_SPARSE_EXCHANGE_GATHER);
     if (gathers) continue;
-    expect_forecast(world, window, forecast, GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_COST_SPARSE_SPLIT,
+    expect_forecast(world, matrix, forecast, GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_COST_SPARSE_SPLIT,
                     GRADSTEP_SPARSE_EXCHANGE_SPLIT);
   }
 }
@@ -141,18 +139,18 @@ TEST_P(ForecastsOnEngines, CallsRoundsAndBytesAreThoseThatACommunicatorCounts) {
 TEST_P(ForecastsOnEngines, ByHostsRoundsInsideAndBetweenThemAreThoseThatACommunicatorCounts) {
   if (GetParam() == "host_gather" || GetParam() == "host_all") GTEST_SKIP() << "no pieces to exchange, or no rounds";
   for (const std::vector<std::uint64_t>& hosts : {std::vector<std::uint64_t>{1, 1, 2, 2}, {5, 9, 5, 9}}) {
-    const World world = make_world(GetParam(), kRanks);
+    const World world = make_world(GetParam(), kForecastRanks);
     run(world, [&](Communicator& comm) { comm.group_by_hosts(hosts, comm.deadline()); });
-    for (const PricedWindow& window : kPricedWindows) {
-      auto forecast = forecast_options(window);
+    for (const Matrix& matrix : kMatrices) {
+      auto forecast = forecast_options(matrix);
       forecast.ranks_per_host = 2;
       for (const std::int32_t mode :
            {GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_HALF, GRADSTEP_REDUCER_BFLOAT16, GRADSTEP_REDUCER_POWERSGD}) {
-        expect_forecast(world, window, forecast, mode, GRADSTEP_COST_HOSTS);
+        expect_forecast(world, matrix, forecast, mode, GRADSTEP_COST_HOSTS);
       }
-      if (window.has_control) continue;  // it is a sum by hosts, too
+      if (matrix.has_control) continue;  // it is a sum by hosts, too
       for (const std::int32_t mode : {GRADSTEP_REDUCER_INT8, GRADSTEP_REDUCER_ADASUM_TREE}) {
-        expect_forecast(world, window, forecast, mode, GRADSTEP_COST_OWN);
+        expect_forecast(world, matrix, forecast, mode, GRADSTEP_COST_OWN);
       }
     }
   }
@@ -160,31 +158,31 @@ TEST_P(ForecastsOnEngines, ByHostsRoundsInsideAndBetweenThemAreThoseThatACommuni
 
 // What engines have, RING or TREE or another, is one call and one round.
 TEST(ExchangeCost, AnEnginesOwnAllReduceIsOneRound) {
-  const World world = make_world("host_all", kRanks);
-  for (const PricedWindow& window : kPricedWindows) {
-    expect_forecast(world, window, forecast_options(window), GRADSTEP_REDUCER_DENSE, GRADSTEP_COST_RING);
-    expect_forecast(world, window, forecast_options(window), GRADSTEP_REDUCER_POWERSGD, GRADSTEP_COST_TREE);
+  const World world = make_world("host_all", kForecastRanks);
+  for (const Matrix& matrix : kMatrices) {
+    expect_forecast(world, matrix, forecast_options(matrix), GRADSTEP_REDUCER_DENSE, GRADSTEP_COST_RING);
+    expect_forecast(world, matrix, forecast_options(matrix), GRADSTEP_REDUCER_POWERSGD, GRADSTEP_COST_TREE);
     ExchangeSize size;
-    size.ranks = kRanks;
-    size.elements = static_cast<double>(window.rows * window.columns);
+    size.ranks = kForecastRanks;
+    size.elements = static_cast<double>(matrix.rows * matrix.columns);
     size.sums_natively = true;
-    if (window.has_control) continue;
-    const Counted half = count(world, mode_options(GRADSTEP_REDUCER_HALF), window);
+    if (matrix.has_control) continue;
+    const Counted half = count_window(world, mode_options(GRADSTEP_REDUCER_HALF), matrix);
     EXPECT_EQ(half.rounds, static_cast<std::int64_t>(half_cost(size).rounds()));
     EXPECT_NEAR(half.bytes, half_cost(size).bytes(), 0.5) << "16 bits travel as f32";
   }
 }
 
 TEST(ExchangeCost, SumsInHalfPrecisionAreTwoRoundsOfPieces) {
-  const World world = make_world("local", kRanks);
-  for (const PricedWindow& window : kPricedWindows) {
-    if (window.has_control) continue;
+  const World world = make_world("local", kForecastRanks);
+  for (const Matrix& matrix : kMatrices) {
+    if (matrix.has_control) continue;
     auto options = mode_options(GRADSTEP_REDUCER_HALF);
     options.half_sum = GRADSTEP_HALF_SUM_FP16;
-    const Counted counted = count(world, options, window);
+    const Counted counted = count_window(world, options, matrix);
     ExchangeSize size;
-    size.ranks = kRanks;
-    size.elements = static_cast<double>(window.rows * window.columns);
+    size.ranks = kForecastRanks;
+    size.elements = static_cast<double>(matrix.rows * matrix.columns);
     const ExchangeCost expected = half_cost(size, /*in_half=*/true);
     EXPECT_EQ(counted.calls, static_cast<std::int64_t>(expected.call));
     EXPECT_EQ(counted.rounds, static_cast<std::int64_t>(expected.rounds()));

@@ -59,4 +59,11 @@ inline gradstep_reducer_options mode_options(std::int32_t mode) {
   return options;
 }
 
+/// Mode AUTO, with these candidates.
+inline gradstep_reducer_options auto_of(std::int32_t candidates) {
+  auto options = mode_options(GRADSTEP_REDUCER_AUTO);
+  options.candidates = candidates;
+  return options;
+}
+
 }  // namespace gradstep::test

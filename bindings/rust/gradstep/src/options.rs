@@ -75,7 +75,7 @@ impl Candidates {
     /// Also sums in the order of ranks, where the communicator has the order of hosts.
     #[must_use]
     pub fn either_order(self) -> Self {
-        Self(self.0 | crate::sys::GRADSTEP_CANDIDATE_HOSTS)
+        Self(self.0 | crate::sys::GRADSTEP_CANDIDATE_HOSTS as i32)
     }
 }
 
