@@ -38,7 +38,7 @@ one; other letters are states, or what is computed on the way.
   [a header](adding_an_optimizer.md).
 - A **text** says a rule in [the language for rules of your own](rules_as_text.md), where t is 1 in the first step: copy
   one, change it, define it. It computes what the rule does with the default choices; the tests run it in f64 beside the
-  rule. Where the text has no `weight_decay`, the option `decay_mode` says which kind it is: `decoupled` by default.
+  rule. Where the text has no `weight_decay`, the library adds one, 0 by default, of the kind that `decay_mode` says.
 """
 # Shared options that HEAD names by itself.
 NAMED = {"maximize", "master_weights", "state_dtype", "stochastic_rounding", "seed"}

@@ -65,7 +65,7 @@ inline const RuleAsText kModelSums = {R"(rule text_model_sums
     p = p - learning_rate * model_sum(g) / (1 + abs(sum(g))))",
                                       nullptr};
 
-/// Those, and all of src/rules.
+/// All of these, and all of src/rules.
 inline std::vector<RuleAsText> all_texts() {
   std::vector<RuleAsText> texts(std::begin(kTextsOfChoices), std::end(kTextsOfChoices));
   texts.push_back(kModelSums);
