@@ -28,6 +28,8 @@ std::string quoted(const std::string& text) {
   }
   return made + '"';
 }
+/// "" for NULL.
+std::string quoted_or_empty(const char* text) { return quoted(text != nullptr ? text : ""); }
 
 std::string number(double value) {
   if (!std::isfinite(value)) return "null";
@@ -139,11 +141,12 @@ std::string print_rule() {
   const auto text = [](const auto& each) { return print(each); };
   const auto kept = [&](const auto& each) { return print(each, about); };
   return "{\"name\": " + quoted(about.name) + ", \"source\": " + quoted(about.source) +
-         ", \"formula\": " + quoted(about.formula) + ",\n\"fields\": " + listed(about.fields, text) +
+         ", \"formula\": " + quoted(about.formula) + ", \"text\": " + quoted_or_empty(about.text) +
+         ", \"no_text\": " + quoted_or_empty(about.no_text) + ",\n\"fields\": " + listed(about.fields, text) +
          ",\n\"settings\": " + listed(about.settings, text) + ",\n\"choices\": " + listed(about.choices, text) +
          ",\n\"states\": " + listed(about.states, kept) + ",\n\"numbers\": " + listed(about.numbers, kept) +
-         ",\n\"whole_states\": " + quoted(about.whole_states != nullptr ? about.whole_states : "") +
-         ",\n\"largest_gradient\": [" + number(largest_gradient<Rule>(kernels::kLargestStored<float>)) + ", " +
+         ",\n\"whole_states\": " + quoted_or_empty(about.whole_states) + ",\n\"largest_gradient\": [" +
+         number(largest_gradient<Rule>(kernels::kLargestStored<float>)) + ", " +
          number(largest_gradient<Rule>(kernels::kLargestStored<double>)) +
          "],\n\"cases\": " + listed(cases<Rule>(), text) + "}";
 }

@@ -36,6 +36,9 @@ one; other letters are states, or what is computed on the way.
 - **Large gradients** could bring states out of their type's range ([numerics.md](numerics.md#large-gradients)).
 - Every language makes a rule [by its name](handles/optimizer.md#by-name). A new one is
   [a header](adding_an_optimizer.md).
+- A **text** says a rule in [the language for rules of your own](rules_as_text.md), where t is 1 in the first step: copy
+  one, change it, define it. It computes what the rule does with the default choices; the tests run it in f64 beside the
+  rule. Where the text has no `weight_decay`, the library adds one, 0 by default, of the kind that `decay_mode` says.
 """
 # Shared options that HEAD names by itself.
 NAMED = {"maximize", "master_weights", "state_dtype", "stochastic_rounding", "seed"}
@@ -181,6 +184,11 @@ def examples(rule: Rule) -> Iterator[str]:
 def rule_lines(rule: Rule, files: dict[str, list[str]], runs: dict[str, str]) -> Iterator[str]:
     yield from ("", f"## {rule['name']}", "", f"Source: {rule['source']}.", "")
     yield from ("```text", *rule["formula"].splitlines(), "```", "")
+    if rule["text"]:
+        yield "As a text, for the default choices:" if rule["choices"] else "As a text:"
+        yield from ("", "```text", *rule["text"].splitlines(), "```", "")
+    else:
+        yield from (f"No text says it: {rule['no_text']}.", "")
     yield from option_lines(rule)
     if rule["states"]:
         yield from ("", *state_lines(rule))

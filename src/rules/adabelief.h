@@ -28,19 +28,28 @@ struct AdaBelief {
 
   static constexpr State kStates[] = {{.name = "exp_avg", .has_signs = true}, {.name = "exp_avg_var"}};
 
-  static constexpr Description kAbout = {.name = "adabelief",
-                                         .source = "Zhuang et al. 2020, AdaBelief; the numbers of optax",
-                                         .formula =
-                                             "m = beta1 * m + (1 - beta1) * g\n"
-                                             "s = beta2 * s + (1 - beta2) * (g - m)^2 + epsilon_root\n"
-                                             "M = m / (1 - beta1^(t+1)); with nesterov beta1 * m / (1 - beta1^(t+2)) + "
-                                             "(1 - beta1) * g / (1 - beta1^(t+1))\n"
-                                             "p = p - learning_rate * M / (sqrt(s / (1 - beta2^(t+1))) + epsilon)",
-                                         .fields = kFields,
-                                         .settings = {},
-                                         .choices = kChoices,
-                                         .states = kStates,
-                                         .requirements = {}};
+  static constexpr Description kAbout = {
+      .name = "adabelief",
+      .source = "Zhuang et al. 2020, AdaBelief; the numbers of optax",
+      .formula =
+          "m = beta1 * m + (1 - beta1) * g\n"
+          "s = beta2 * s + (1 - beta2) * (g - m)^2 + epsilon_root\n"
+          "M = m / (1 - beta1^(t+1)); with nesterov beta1 * m / (1 - beta1^(t+2)) + "
+          "(1 - beta1) * g / (1 - beta1^(t+1))\n"
+          "p = p - learning_rate * M / (sqrt(s / (1 - beta2^(t+1))) + epsilon)",
+      .text =
+          "rule my_adabelief\n"
+          "hyper learning_rate in [0, inf); beta1 = 0.9 in [0, 1); beta2 = 0.999 in [0, 1)\n"
+          "hyper epsilon = 1e-16 in [0, inf); epsilon_root = 1e-16 in [0, inf)\n"
+          "state m; s unsigned\n"
+          "m = beta1 * m + (1 - beta1) * g\n"
+          "s = beta2 * s + (1 - beta2) * (g - m)^2 + epsilon_root\n"
+          "p = p - learning_rate * m / (1 - beta1^t) / (sqrt(s / (1 - beta2^t)) + epsilon)",
+      .fields = kFields,
+      .settings = {},
+      .choices = kChoices,
+      .states = kStates,
+      .requirements = {}};
 
   static constexpr bool kOneKernel = true;
   static constexpr Decay decay(const std::int32_t* /*choices*/) { return Decay::decoupled; }

@@ -23,18 +23,27 @@ struct Adadelta {
 
   static constexpr State kStates[] = {{.name = "square_avg"}, {.name = "acc_delta"}};
 
-  static constexpr Description kAbout = {.name = "adadelta",
-                                         .source = "Zeiler 2012, ADADELTA, algorithm 1; the numbers of torch and optax",
-                                         .formula =
-                                             "v = rho * v + (1 - rho) * g^2\n"
-                                             "d = sqrt(D + epsilon) / sqrt(v + epsilon) * g\n"
-                                             "D = rho * D + (1 - rho) * d^2\n"
-                                             "p = p - learning_rate * d",
-                                         .fields = kFields,
-                                         .settings = {},
-                                         .choices = {},
-                                         .states = kStates,
-                                         .requirements = {}};
+  static constexpr Description kAbout = {
+      .name = "adadelta",
+      .source = "Zeiler 2012, ADADELTA, algorithm 1; the numbers of torch and optax",
+      .formula =
+          "v = rho * v + (1 - rho) * g^2\n"
+          "d = sqrt(D + epsilon) / sqrt(v + epsilon) * g\n"
+          "D = rho * D + (1 - rho) * d^2\n"
+          "p = p - learning_rate * d",
+      .text =
+          "rule my_adadelta\n"
+          "hyper learning_rate in [0, inf); rho = 0.9 in [0, 1); epsilon = 1e-6 in [0, inf)\n"
+          "state v unsigned; D unsigned\n"
+          "v = rho * v + (1 - rho) * g^2\n"
+          "d = sqrt(D + epsilon) / sqrt(v + epsilon) * g\n"
+          "D = rho * D + (1 - rho) * d^2\n"
+          "p = p - learning_rate * d",
+      .fields = kFields,
+      .settings = {},
+      .choices = {},
+      .states = kStates,
+      .requirements = {}};
 
   static constexpr bool kOneKernel = true;
   static constexpr Decay decay(const std::int32_t* /*choices*/) { return Decay::coupled; }

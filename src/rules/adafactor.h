@@ -57,6 +57,7 @@ struct Adafactor {
           "rate = learning_rate for form optax, min(learning_rate, 1 / sqrt(t+1)) for torch\n"
           "d = rate * max(rms(p), least_scale) * u; with momentum m = momentum * m + (1 - momentum) * d, d = m\n"
           "p = p - d",
+      .no_text = "it keeps numbers of rows and columns",
       .fields = kFields,
       .settings = kSettings,
       .choices = kChoices,

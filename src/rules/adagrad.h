@@ -36,6 +36,13 @@ struct AdaGrad {
           "a = a + g^2\n"
           "p = p - learning_rate / (1 + t * lr_decay) * g / sqrt(a + epsilon), or by epsilon_placement / "
           "(sqrt(a) + epsilon)",
+      .text =
+          "rule my_adagrad\n"
+          "hyper learning_rate in [0, inf); epsilon = 1e-8 in [0, inf); lr_decay = 0 in [0, inf)\n"
+          "hyper initial_accumulator = 0 in [0, inf)\n"
+          "state a unsigned\n"
+          "a = select(t == 1, initial_accumulator, a) + g^2\n"
+          "p = p - learning_rate / (1 + (t - 1) * lr_decay) * g / sqrt(a + epsilon)",
       .fields = kFields,
       .settings = kSettings,
       .choices = kChoices,

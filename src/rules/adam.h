@@ -43,6 +43,14 @@ struct Adam {
           "v = beta2 * v + (1 - beta2) * g^2\n"
           "standard: p = p - learning_rate * (m / (1 - beta1^(t+1))) / (sqrt(v / (1 - beta2^(t+1))) + epsilon)\n"
           "tf: p = p - learning_rate * sqrt(1 - beta2^(t+1)) / (1 - beta1^(t+1)) * m / (sqrt(v) + epsilon)",
+      .text =
+          "rule my_adam\n"
+          "hyper learning_rate in [0, inf)\n"
+          "hyper beta1 = 0.9 in [0, 1); beta2 = 0.999 in [0, 1); epsilon = 1e-8 in [0, inf)\n"
+          "state m; v unsigned\n"
+          "m = beta1 * m + (1 - beta1) * g\n"
+          "v = beta2 * v + (1 - beta2) * g^2\n"
+          "p = p - learning_rate * (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon)",
       .fields = kFields,
       .settings = {},
       .choices = kChoices,

@@ -31,6 +31,14 @@ struct Adamax {
           "m = beta1 * m + (1 - beta1) * g\n"
           "u = max(beta2 * u, abs(g) + epsilon)\n"
           "p = p - learning_rate / (1 - beta1^(t+1)) * m / u",
+      .text =
+          "rule my_adamax\n"
+          "hyper learning_rate in [0, inf)\n"
+          "hyper beta1 = 0.9 in [0, 1); beta2 = 0.999 in [0, 1); epsilon = 1e-8 in [0, inf)\n"
+          "state m; u unsigned\n"
+          "m = beta1 * m + (1 - beta1) * g\n"
+          "u = max(beta2 * u, abs(g) + epsilon)\n"
+          "p = p - learning_rate / (1 - beta1^t) * m / u",
       .fields = kFields,
       .settings = {},
       .choices = {},

@@ -44,6 +44,18 @@ struct Adan {
           "n = beta3 * n + (1 - beta3) * (g + k * d)^2\n"
           "u = m / (1 - beta1^(t+1)) + k * D / (1 - beta2^(t+1))\n"
           "p = p - learning_rate * u / (sqrt(n / (1 - beta3^(t+1)) + epsilon_root) + epsilon)",
+      .text =
+          "rule my_adan\n"
+          "hyper learning_rate in [0, inf); beta1 = 0.98 in [0, 1); beta2 = 0.92 in [0, 1)\n"
+          "hyper beta3 = 0.99 in [0, 1); epsilon = 1e-8 in [0, inf); epsilon_root = 0 in [0, inf)\n"
+          "state m; D; n unsigned; before\n"
+          "d = select(t == 1, 0, g - before)\n"
+          "m = beta1 * m + (1 - beta1) * g\n"
+          "D = beta2 * D + (1 - beta2) * d\n"
+          "n = beta3 * n + (1 - beta3) * (g + beta2 * d)^2\n"
+          "before = g\n"
+          "u = m / (1 - beta1^t) + beta2 * D / (1 - beta2^t)\n"
+          "p = p - learning_rate * u / (sqrt(n / (1 - beta3^t) + epsilon_root) + epsilon)",
       .fields = kFields,
       .settings = {},
       .choices = kChoices,

@@ -53,6 +53,20 @@ struct AdEMAMix {
           "p = p - learning_rate * u\n"
           "A rises from 0 to alpha in alpha_steps, B from beta1 to beta3 in beta3_steps: by their logarithms, or by "
           "half-lives",
+      .text =
+          "rule my_ademamix\n"
+          "hyper learning_rate in [0, inf); beta1 = 0.9 in [0, 1); beta2 = 0.999 in [0, 1)\n"
+          "hyper beta3 = 0.9999 in [0, 1); alpha = 5 in [0, inf); epsilon = 1e-8 in [0, inf)\n"
+          "hyper alpha_steps = 0 in [0, inf); beta3_steps = 0 in [0, inf)\n"
+          "state m; s; v unsigned\n"
+          "A = alpha * select(t < alpha_steps, t / alpha_steps, 1)\n"
+          "share = t / beta3_steps\n"
+          "B = exp(log(beta1) * log(beta3) / ((1 - share) * log(beta3) + share * log(beta1)))\n"
+          "B = select(t < beta3_steps, min(B, beta3), beta3)\n"
+          "m = beta1 * m + (1 - beta1) * g\n"
+          "s = B * s + (1 - B) * g\n"
+          "v = beta2 * v + (1 - beta2) * g^2\n"
+          "p = p - learning_rate * (m / (1 - beta1^t) + A * s) / (sqrt(v / (1 - beta2^t)) + epsilon)",
       .fields = kFields,
       .settings = kSettings,
       .choices = kChoices,

@@ -41,6 +41,16 @@ struct Adopt {
           "m = beta1 * m + (1 - beta1) * u\n"
           "v = beta2 * v + (1 - beta2) * g^2\n"
           "p = p - learning_rate * (beta1 * m + (1 - beta1) * u if nesterov else m)",
+      .text =
+          "rule my_adopt\n"
+          "hyper learning_rate in [0, inf)\n"
+          "hyper beta1 = 0.9 in [0, 1); beta2 = 0.9999 in [0, 1); epsilon = 1e-6 in [0, inf)\n"
+          "state m; v unsigned\n"
+          "C = (t - 1)^0.25\n"
+          "u = clamp(g / max(sqrt(v), epsilon), -C, C)\n"
+          "m = select(t == 1, m, beta1 * m + (1 - beta1) * u)\n"
+          "v = select(t == 1, g^2, beta2 * v + (1 - beta2) * g^2)\n"
+          "p = p - select(t == 1, 0, learning_rate) * m",
       .fields = kFields,
       .settings = {},
       .choices = kChoices,

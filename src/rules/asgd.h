@@ -35,6 +35,16 @@ struct Asgd {
           "p = p * (1 - shrinkage * eta) - eta * g\n"
           "ax = ax + mu * (p - ax), the average of the weights\n"
           "eta = learning_rate / (1 + shrinkage * learning_rate * (t+1))^exponent, of the next step",
+      .text =
+          "rule my_asgd\n"
+          "hyper learning_rate in [0, inf); shrinkage = 1e-4 in [0, inf); exponent = 0.75 in [0, inf)\n"
+          "hyper averaging_start = 1e6 in [0, inf); weight_decay = 0 in [0, inf)\n"
+          "state ax; eta unsigned  # eta is equal in all elements\n"
+          "g = g + weight_decay * p\n"
+          "eta = select(t == 1, learning_rate, eta)\n"
+          "p = p - (shrinkage * eta * p + eta * g)\n"
+          "ax = ax + (p - ax) / max(t - 1 - averaging_start, 1)\n"
+          "eta = learning_rate / (1 + shrinkage * learning_rate * t)^exponent",
       .fields = kFields,
       .settings = {},
       .choices = {},

@@ -52,6 +52,7 @@ struct DAdaptAdam {
           "D = N / ((1 - b) * sum(abs(s))); d = max(d, min(D, d * d_growth))\n"
           "p = p - m / (sqrt(v) + epsilon) - r * weight_decay * p\n"
           "a step in which all s are 0 changes nothing and does not count as one",
+      .no_text = "it keeps more numbers than a text may have states",
       .fields = kFields,
       .settings = kSettings,
       .choices = kChoices,

@@ -87,6 +87,10 @@ struct Description {
   const char* name = nullptr;     ///< in the API and in files
   const char* source = nullptr;   ///< paper, algorithm; where the numbers come from
   const char* formula = nullptr;  ///< g: gradient; p: parameter; t: steps before this one
+  /// The rule in the language of docs/rules_as_text.md, by the name my_NAME, for the default choices. Its states are in
+  /// the order of the description's, then its numbers. A weight decay that is not in it is that of `decay_mode`.
+  const char* text = nullptr;
+  const char* no_text = nullptr;  ///< in place of a text: why the language cannot say the rule
   std::span<const Field> fields;
   std::span<const Field> settings;
   std::span<const Choice> choices;

@@ -53,6 +53,7 @@ struct Dion {
           "m = m - (1 - momentum) * P R^T\n"
           "Q = R / (lengths of its columns + epsilon)\n"
           "p = p - learning_rate * sqrt(rows / columns) * P Q^T; every parameter needs 2 axes or more",
+      .no_text = "its changes are products of matrices",
       .fields = kFields,
       .settings = kSettings,
       .choices = kChoices,

@@ -33,6 +33,15 @@ struct Lamb {
           "v = beta2 * v + (1 - beta2) * g^2\n"
           "u = m / (1 - beta1^(t+1)) / (sqrt(v / (1 - beta2^(t+1)) + epsilon_root) + epsilon) + weight_decay * p\n"
           "p = p - learning_rate * norm(p) / norm(u) * u, or without the ratio where a norm is 0; norms of the tensor",
+      .text =
+          "rule my_lamb\n"
+          "hyper learning_rate in [0, inf); beta1 = 0.9 in [0, 1); beta2 = 0.999 in [0, 1)\n"
+          "hyper epsilon = 1e-6 in [0, inf); epsilon_root = 0 in [0, inf); weight_decay = 0 in [0, inf)\n"
+          "state m; v unsigned\n"
+          "m = beta1 * m + (1 - beta1) * g\n"
+          "v = beta2 * v + (1 - beta2) * g^2\n"
+          "u = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t) + epsilon_root) + epsilon) + weight_decay * p\n"
+          "p = p - learning_rate * select(norm(p) * norm(u) > 0, norm(p) / norm(u), 1) * u",
       .fields = kFields,
       .settings = {},
       .choices = {},

@@ -31,6 +31,14 @@ struct LaProp {
           "v = beta2 * v + (1 - beta2) * g^2\n"
           "m = beta1 * m + (1 - beta1) * g / (sqrt(v / (1 - beta2^(t+1))) + epsilon)\n"
           "p = p - learning_rate * m / (1 - beta1^(t+1))",
+      .text =
+          "rule my_laprop\n"
+          "hyper learning_rate in [0, inf)\n"
+          "hyper beta1 = 0.9 in [0, 1); beta2 = 0.999 in [0, 1); epsilon = 1e-15 in [0, inf)\n"
+          "state m; v unsigned\n"
+          "v = beta2 * v + (1 - beta2) * g^2\n"
+          "m = beta1 * m + (1 - beta1) * g / (sqrt(v / (1 - beta2^t)) + epsilon)\n"
+          "p = p - learning_rate * m / (1 - beta1^t)",
       .fields = kFields,
       .settings = {},
       .choices = {},

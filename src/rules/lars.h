@@ -43,6 +43,15 @@ struct Lars {
           "m = momentum * m + rate * r * u, rate = learning_rate for form optax, 1 for pytorch_optimizer\n"
           "d = rate * r * u + momentum * m if nesterov, else m\n"
           "p = p - d for form optax, p - learning_rate * d for pytorch_optimizer",
+      .text =
+          "rule my_lars\n"
+          "hyper learning_rate in [0, inf); momentum = 0.9 in [0, 1); trust_coefficient = 1e-3 in [0, inf)\n"
+          "hyper epsilon = 0 in [0, inf); weight_decay = 0 in [0, inf)\n"
+          "state m\n"
+          "u = g + weight_decay * p\n"
+          "r = select(norm(p) * norm(u) > 0, trust_coefficient * norm(p) / (norm(u) + epsilon), 1)\n"
+          "m = momentum * m + learning_rate * r * u\n"
+          "p = p - m",
       .fields = kFields,
       .settings = {},
       .choices = kChoices,

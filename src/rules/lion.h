@@ -28,6 +28,13 @@ struct Lion {
           "u = sign(beta1 * m + (1 - beta1) * g), where sign(0) = 0\n"
           "m = beta2 * m + (1 - beta2) * g\n"
           "p = p - learning_rate * u",
+      .text =
+          "rule my_lion\n"
+          "hyper learning_rate in [0, inf); beta1 = 0.9 in [0, 1); beta2 = 0.99 in [0, 1)\n"
+          "state m\n"
+          "u = sign(beta1 * m + (1 - beta1) * g)\n"
+          "m = beta2 * m + (1 - beta2) * g\n"
+          "p = p - learning_rate * u",
       .fields = kFields,
       .settings = {},
       .choices = {},

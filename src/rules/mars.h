@@ -43,6 +43,17 @@ struct Mars {
           "form adamw: v = beta2 * v + (1 - beta2) * c^2\n"
           "p = p - learning_rate * m / (1 - beta1^(t+1)) / ((sqrt(v + 1e-15) + epsilon) / sqrt(1 - beta2^(t+1)))\n"
           "form lion: p = p - learning_rate * sign(m)",
+      .text =
+          "rule my_mars\n"
+          "hyper learning_rate in [0, inf); beta1 = 0.95 in [0, 1); beta2 = 0.99 in [0, 1)\n"
+          "hyper gamma = 0.025 in [0, inf); epsilon = 1e-8 in [0, inf)\n"
+          "state m; v unsigned; before\n"
+          "c = g + gamma * beta1 / (1 - beta1) * (g - before)\n"
+          "c = c / max(norm(c), 1)\n"
+          "m = beta1 * m + (1 - beta1) * c\n"
+          "v = beta2 * v + (1 - beta2) * c^2\n"
+          "before = g\n"
+          "p = p - learning_rate * m / (1 - beta1^t) / ((sqrt(v + 1e-15) + epsilon) / sqrt(1 - beta2^t))",
       .fields = kFields,
       .settings = {},
       .choices = kChoices,

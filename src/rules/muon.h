@@ -97,6 +97,7 @@ struct Muon {
           "with variance: v = variance_beta * v + (1 - variance_beta) * mean(o^2), o = o / (sqrt(v) + "
           "variance_epsilon), scaled by variance_length\n"
           "p = p - learning_rate * scale_factor * step_scale * o; every parameter needs 2 axes or more",
+      .no_text = "its changes are products of matrices",
       .fields = kFields,
       .settings = kSettings,
       .choices = kChoices,

@@ -45,6 +45,18 @@ struct NAdam {
           "p = p - learning_rate * ((1 - mu(t+1)) / (1 - M) * g + mu(t+2) / (1 - M * mu(t+2)) * m) / d\n"
           "form optax: p = p - learning_rate * ((1 - beta1) / (1 - beta1^(t+1)) * g + beta1 / (1 - beta1^(t+2)) * m) / "
           "d",
+      .text =
+          "rule my_nadam\n"
+          "hyper learning_rate in [0, inf); beta1 = 0.9 in [0, 1); beta2 = 0.999 in [0, 1)\n"
+          "hyper epsilon = 1e-8 in [0, inf); epsilon_root = 0 in [0, inf); momentum_decay = 0.004 in [0, inf)\n"
+          "state m; v unsigned; M unsigned  # M is equal in all elements\n"
+          "m = beta1 * m + (1 - beta1) * g\n"
+          "v = beta2 * v + (1 - beta2) * g^2\n"
+          "mu = beta1 * (1 - 0.96^(t * momentum_decay) / 2)\n"
+          "next = beta1 * (1 - 0.96^((t + 1) * momentum_decay) / 2)\n"
+          "M = select(t == 1, 1, M) * mu\n"
+          "u = (1 - mu) / (1 - M) * g + next / (1 - M * next) * m\n"
+          "p = p - learning_rate * u / (sqrt(v / (1 - beta2^t) + epsilon_root) + epsilon)",
       .fields = kFields,
       .settings = {},
       .choices = kChoices,

@@ -35,6 +35,14 @@ struct NovoGrad {
           "v, one number of the tensor: norm(g)^2 in the first step, then beta2 * v + (1 - beta2) * norm(g)^2\n"
           "m = beta1 * m + (g / (sqrt(v + epsilon_root) + epsilon) + weight_decay * p)\n"
           "p = p - learning_rate * m",
+      .text =
+          "rule my_novograd\n"
+          "hyper learning_rate in [0, inf); beta1 = 0.9 in [0, 1); beta2 = 0.25 in [0, 1)\n"
+          "hyper epsilon = 1e-6 in [0, inf); epsilon_root = 0 in [0, inf); weight_decay = 0 in [0, inf)\n"
+          "state m; v unsigned  # v is equal in all elements\n"
+          "v = select(t == 1, sum(g^2), beta2 * v + (1 - beta2) * sum(g^2))\n"
+          "m = beta1 * m + (g / (sqrt(v + epsilon_root) + epsilon) + weight_decay * p)\n"
+          "p = p - learning_rate * m",
       .fields = kFields,
       .settings = {},
       .choices = {},

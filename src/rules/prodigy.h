@@ -58,6 +58,7 @@ struct Prodigy {
           "D = d_factor * N / sum(abs(s)); d = max(d, D) while it is d0; d = min(largest D so far, d * d_growth)\n"
           "p = p - r * (m / (sqrt(v) + d * epsilon) + weight_decay * p), with the new d\n"
           "a step in which all s are 0 changes nothing and does not count as one",
+      .no_text = "it keeps more numbers than a text may have states",
       .fields = kFields,
       .settings = kSettings,
       .choices = kChoices,

@@ -44,6 +44,18 @@ struct RAdam {
           "learning_rate * M\n"
           "form torch: p = p - learning_rate * s * M * sqrt(1 - beta2^(t+1)) / (sqrt(v) + epsilon)\n"
           "form optax: p = p - learning_rate * s * M / (sqrt(v / (1 - beta2^(t+1)) + epsilon_root) + epsilon)",
+      .text =
+          "rule my_radam\n"
+          "hyper learning_rate in [0, inf)\n"
+          "hyper beta1 = 0.9 in [0, 1); beta2 = 0.999 in [0, 1); epsilon = 1e-8 in [0, inf)\n"
+          "state m; v unsigned\n"
+          "m = beta1 * m + (1 - beta1) * g\n"
+          "v = beta2 * v + (1 - beta2) * g^2\n"
+          "M = m / (1 - beta1^t)\n"
+          "R = 2 / (1 - beta2) - 1\n"
+          "r = R - 2 * t * beta2^t / (1 - beta2^t)\n"
+          "s = sqrt((r - 4) * (r - 2) * R / ((R - 4) * (R - 2) * r))\n"
+          "p = p - learning_rate * select(r > 5, s * M * sqrt(1 - beta2^t) / (sqrt(v) + epsilon), M)",
       .fields = kFields,
       .settings = {},
       .choices = kChoices,

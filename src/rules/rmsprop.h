@@ -41,6 +41,14 @@ struct RmsProp {
           "d = g / sqrt(a + epsilon), or by epsilon_placement g / (sqrt(a) + epsilon)\n"
           "with momentum: b = momentum * b + d, and b stands for d\n"
           "p = p - learning_rate * d",
+      .text =
+          "rule my_rmsprop\n"
+          "hyper learning_rate in [0, inf); rho = 0.9 in [0, 1); epsilon = 1e-8 in [0, inf)\n"
+          "hyper momentum = 0 in [0, inf)\n"
+          "state a unsigned; b\n"
+          "a = rho * a + (1 - rho) * g^2\n"
+          "b = momentum * b + g / sqrt(a + epsilon)\n"
+          "p = p - learning_rate * b",
       .fields = kFields,
       .settings = {},
       .choices = kChoices,

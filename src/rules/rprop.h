@@ -33,6 +33,16 @@ struct Rprop {
           "step = clamp(step * (eta_plus if s > 0, eta_minus if s < 0, else 1), minimum_step, maximum_step)\n"
           "g = 0 where s < 0\n"
           "p = p - sign(g) * step; the first step is learning_rate",
+      .text =
+          "rule my_rprop\n"
+          "hyper learning_rate in [0, inf); eta_minus = 0.5 in [0, 1); eta_plus = 1.2 in [1, inf)\n"
+          "hyper minimum_step = 1e-6 in [0, inf); maximum_step = 50 in [0, inf)\n"
+          "state before; step_size unsigned\n"
+          "s = sign(g) * sign(before)\n"
+          "factor = select(s > 0, eta_plus, select(s < 0, eta_minus, 1))\n"
+          "step_size = clamp(factor * select(t == 1, learning_rate, step_size), minimum_step, maximum_step)\n"
+          "before = select(s < 0, 0, g)\n"
+          "p = p - sign(before) * step_size",
       .fields = kFields,
       .settings = {},
       .choices = {},

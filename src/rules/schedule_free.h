@@ -57,6 +57,23 @@ struct ScheduleFree {
           "u = g / (sqrt(v / (1 - beta2^(t+1))) + epsilon) + weight_decay * p; inner sgd: g + weight_decay * p\n"
           "p = p + c * (z - p) - rate * (1 - beta1 * (1 - c)) * u\n"
           "z = z - rate * u",
+      .text =
+          "rule my_schedule_free\n"
+          "hyper learning_rate in [0, inf); beta1 = 0.9 in [0.001, 1); beta2 = 0.999 in [0, 1)\n"
+          "hyper epsilon = 1e-8 in [0, inf); weight_rate = 0 in [0, inf); weight_decay = 0 in [0, inf)\n"
+          "hyper warmup_steps = 0 in [0, inf); weight_power = 0 in [0, inf); rate_power = 2 in [0, inf)\n"
+          "state z; v unsigned; weights unsigned; largest unsigned  # the last two are equal in all elements\n"
+          "warmth = select(t < warmup_steps, t / warmup_steps, 1)\n"
+          "rate = learning_rate * warmth\n"
+          "largest = max(largest, select(weight_rate > 0, weight_rate * warmth, rate))\n"
+          "w = t^weight_power * largest^rate_power\n"
+          "weights = weights + w\n"
+          "c = select(weights > 0, w / weights, 0)\n"
+          "v = beta2 * v + (1 - beta2) * g^2\n"
+          "u = g / (sqrt(v / (1 - beta2^t)) + epsilon) + weight_decay * p\n"
+          "z = select(t == 1, p, z)\n"
+          "p = p + c * (z - p) - rate * (1 - beta1 * (1 - c)) * u\n"
+          "z = z - rate * u",
       .fields = kFields,
       .settings = kSettings,
       .choices = kChoices,

@@ -35,6 +35,12 @@ struct Sgd {
       .formula =
           "with momentum: b = momentum * b + (1 - dampening) * g; d = g + momentum * b if nesterov else b\n"
           "p = p - learning_rate * d, or p - learning_rate * g without momentum",
+      .text =
+          "rule my_sgd\n"
+          "hyper learning_rate in [0, inf); momentum = 0 in [0, inf); dampening = 0\n"
+          "state b\n"
+          "b = momentum * b + (1 - dampening) * g\n"
+          "p = p - learning_rate * select(momentum > 0, b, g)",
       .fields = kFields,
       .settings = {},
       .choices = kChoices,

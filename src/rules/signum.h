@@ -32,6 +32,12 @@ struct Signum {
           "m = momentum * m + (1 - momentum) * g\n"
           "u = m; with nesterov momentum * m / (1 - momentum^(t+2)) + (1 - momentum) * g / (1 - momentum^(t+1))\n"
           "p = p - learning_rate * sign(u), where sign(0) = 0; without momentum sign(g)",
+      .text =
+          "rule my_signum\n"
+          "hyper learning_rate in [0, inf); momentum = 0.9 in [0, 1)\n"
+          "state m\n"
+          "m = momentum * m + (1 - momentum) * g\n"
+          "p = p - learning_rate * sign(m)",
       .fields = kFields,
       .settings = {},
       .choices = kChoices,

@@ -33,6 +33,14 @@ struct Sophia {
           "p = p - learning_rate * clamp(u, -clip_threshold, clip_threshold)\n"
           "h, the state hessian, is 0 at first; the host sets it, every few steps: beta2 * h + (1 - beta2) * its "
           "estimate",
+      .text =
+          "rule my_sophia\n"
+          "hyper learning_rate in [0, inf); beta1 = 0.965 in [0, 1); gamma = 0.01 in [0, inf)\n"
+          "hyper clip_threshold = 1 in [0, inf); epsilon = 1e-8 in [0, inf)\n"
+          "state m; h  # the host sets h\n"
+          "m = beta1 * m + (1 - beta1) * g\n"
+          "u = m / (1 - beta1^t) / max(gamma * h, epsilon)\n"
+          "p = p - learning_rate * clamp(u, -clip_threshold, clip_threshold)",
       .fields = kFields,
       .settings = {},
       .choices = {},

@@ -35,6 +35,15 @@ struct Yogi {
           "m = beta1 * m + (1 - beta1) * g\n"
           "v = v - (1 - beta2) * sign(v - g^2) * g^2; both start at initial_accumulator\n"
           "p = p - learning_rate * m / (1 - beta1^(t+1)) / (sqrt(v / (1 - beta2^(t+1))) + epsilon)",
+      .text =
+          "rule my_yogi\n"
+          "hyper learning_rate in [0, inf); beta1 = 0.9 in [0, 1); beta2 = 0.999 in [0, 1)\n"
+          "hyper epsilon = 1e-3 in [0, inf); initial_accumulator = 1e-6 in [0, inf)\n"
+          "state m; v unsigned\n"
+          "m = beta1 * select(t == 1, initial_accumulator, m) + (1 - beta1) * g\n"
+          "v = select(t == 1, initial_accumulator, v)\n"
+          "v = v - (1 - beta2) * sign(v - g^2) * g^2\n"
+          "p = p - learning_rate * m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon)",
       .fields = kFields,
       .settings = kSettings,
       .choices = {},

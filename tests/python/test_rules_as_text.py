@@ -85,7 +85,7 @@ def test_the_documentations_example_runs():
     # docs:begin example
     name = gradstep.define_rule("""
         rule my_lion                                       # Chen et al. 2023
-        hyper learning_rate; beta1 = 0.9 in [0, 1); beta2 = 0.99 in [0, 1)
+        hyper learning_rate in [0, inf); beta1 = 0.9 in [0, 1); beta2 = 0.99 in [0, 1)
         state m
         u = sign(beta1 * m + (1 - beta1) * g)
         m = beta2 * m + (1 - beta2) * g

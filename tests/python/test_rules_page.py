@@ -73,6 +73,23 @@ def test_each_rule_is_what_the_library_says_of_it(rule):
         assert initial == default(option) or float(initial) == default(option)
 
 
+@pytest.mark.parametrize("rule", PAGE)
+def test_the_text_of_a_rule_is_there_to_copy(rule):
+    """As it is shown it steps as the rule does; else the page says why there is none."""
+    shown = re.search(r"^As a text.*:\n\n```text\n(.*?)```", PAGE[rule], re.DOTALL | re.MULTILINE)
+    assert (shown is None) == ("\nNo text says it: " in PAGE[rule])
+    if shown is None:
+        return
+    numbers = []
+    for name in (rule, gradstep.define_rule(shown[1])):
+        arrays = [np.linspace(-1, 1, 6).reshape(2, 3)]
+        optimizer = gradstep.make_optimizer(name, arrays, learning_rate=1e-2, weight_decay=0)
+        for _ in range(3):
+            optimizer.step(arrays, [arrays[0] ** 2 - 0.1])
+        numbers.append(arrays[0])
+    np.testing.assert_allclose(numbers[0], numbers[1], rtol=1e-12)
+
+
 @pytest.mark.parametrize("rule", gradstep.describe_rules().values(), ids=lambda rule: rule.name)
 def test_bytes_are_what_the_library_allocates(rule):
     """With nothing but what must be given the states are those that the defaults have."""

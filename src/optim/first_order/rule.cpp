@@ -28,6 +28,8 @@ constexpr RuleType type_of(std::int32_t place) {
   static_assert(Rule::kAbout.numbers.size() <= rules::kMaxNumbers && rules::sums_of<Rule>() <= rules::kMaxSums);
   static_assert(std::ranges::is_sorted(Rule::kStates, {}, [](const rules::State& s) { return s.listed_with >= 0; }),
                 "states that a flag names come last");
+  static_assert((Rule::kAbout.text != nullptr) != (Rule::kAbout.no_text != nullptr),
+                "a rule has a text, or says why it has none");
   RuleType type{.place = place,
                 .about = Rule::kAbout,
                 .weight_decay = Rule::weight_decay,

@@ -179,8 +179,7 @@ TEST(Sharding, EqualsItForRulesThatAreWrittenAsText) {
     const std::int32_t ranks = next % 2 == 0 ? 2 : 3;
     EXPECT_EQ(sharded(ranks, run), unsharded(ranks, run)) << run.rule().name() << " " << options[1].text;
   };
-  for (const RuleAsText& text : kRulesAsText) expect_equal(text);
-  for (const RuleAsText& text : kRulesOfSums) expect_equal(text);
+  for (const RuleAsText& text : all_texts()) expect_equal(text);
 }
 
 TEST(Sharding, EqualsItWhereTensorsAreLookedAtAsAWhole) {
