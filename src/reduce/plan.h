@@ -13,6 +13,9 @@
 
 namespace gradstep {
 
+/// Of one reducer.
+inline constexpr std::int32_t kMostChannels = 16;
+
 struct BucketPlan {
   DType dtype = DType::f32;
   std::int64_t elements = 0;

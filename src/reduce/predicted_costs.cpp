@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "reduce/control_round.h"
+#include "reduce/plan.h"
 
 namespace gradstep {
 
@@ -83,7 +84,8 @@ class Predictor {
   explicit Predictor(const gradstep_cost_options& options)
       : options_(options),
         network_(options),
-        buckets_(std::ceil(static_cast<double>(options.elements) / static_cast<double>(options.bucket_elements))) {
+        buckets_(std::ceil(static_cast<double>(options.elements) / static_cast<double>(options.bucket_elements))),
+        hidden_share_(1 - 1 / std::min(static_cast<double>(options.channels), buckets_)) {
     prices_ = {.round = network_.round(),
                .byte = network_.byte(),
                .inside_round = network_.inside_round(),
@@ -144,8 +146,10 @@ class Predictor {
   /// What a bucket's exchange and, once in a window, the control round take.
   void add_own(std::int32_t mode, std::int32_t algorithm, const ExchangeCost& amounts, bool by_hosts = false) {
     const ExchangeCost control = control_round(by_hosts ? by_hosts_ : size_);
-    add(mode, algorithm, amounts, priced(amounts, prices_), network_price(amounts), control, priced(control, prices_),
-        network_price(control));
+    const double hidden = hidden_share_ * (amounts.round * prices_.round + amounts.inside_round * prices_.inside_round +
+                                           amounts.between_round * prices_.between_round);
+    add(mode, algorithm, amounts, priced(amounts, prices_) - hidden, network_price(amounts) - hidden, control,
+        priced(control, prices_), network_price(control));
   }
 
   double network_price(const ExchangeCost& amounts) const {
@@ -221,6 +225,7 @@ class Predictor {
   const gradstep_cost_options& options_;
   const Network network_;
   const double buckets_;
+  const double hidden_share_;  // of the time of rounds, where buckets are under way at once
   ExchangeCost prices_;
   ExchangeSize size_;      // of one bucket
   ExchangeSize by_hosts_;  // the same, with sums by hosts
@@ -260,6 +265,7 @@ gradstep_cost_options default_cost_options() {
   options.rank = 2;
   options.rows = 1024;
   options.columns = 1024;
+  options.channels = 1;
   options.pack_seconds = 0.2e-9;
   options.convert_seconds = 0.4e-9;
   options.select_seconds = 1.2e-9;
@@ -294,6 +300,9 @@ void check_cost_options(const gradstep_cost_options& options) {
                   options.sparsity);
   }
   check_count("rank", options.rank);
+  if (options.channels < 1 || options.channels > kMostChannels) {
+    fail_argument("options.channels: is {}, expected 1 to {}", options.channels, kMostChannels);
+  }
   if (options.no_exchange != 0 && options.no_exchange != 1) {
     fail_argument("options.no_exchange: is {}, expected 0 or 1", options.no_exchange);
   }

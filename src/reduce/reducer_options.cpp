@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "reduce/plan.h"
 
 namespace gradstep {
 
@@ -14,8 +15,6 @@ namespace {
 bool is_adasum(std::int32_t mode) {
   return mode == GRADSTEP_REDUCER_ADASUM_TREE || mode == GRADSTEP_REDUCER_ADASUM_NWAY;
 }
-
-constexpr std::int32_t kMostChannels = 16;
 
 void check_enum(const char* field, std::int32_t value, std::int32_t last) {
   if (value < 0 || value > last) fail_argument("options.{}: is {}, expected 0 to {}", field, value, last);

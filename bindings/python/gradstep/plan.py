@@ -138,6 +138,7 @@ def predict(
     message: float = 2e-6,
     bucket_elements: int = 2097152,
     control_parameters: int = 0,
+    channels: int = 1,
     compute: float | None = None,
     measure: bool = False,
     context: Context | None = None,
@@ -152,7 +153,8 @@ def predict(
     "best" takes the fastest.
     sparsity: of sparse_topk. rank, and matrices of rows x columns: of powersgd.
     bucket_elements: gradients travel in buckets of at most so many. control_parameters: above 0, a window has the
-    control all-reduce, of so many parameters. compute: seconds of a step outside the exchange.
+    control all-reduce, of so many parameters. channels: buckets that are under way at once. compute: seconds of a step
+    outside the exchange.
     measure: takes the processor's part from this machine, by the threads of `context` (default: one thread), instead
     of the numbers that are built in.
     """
@@ -179,6 +181,7 @@ def predict(
         "columns": columns,
         "bucket_elements": bucket_elements,
         "control_parameters": control_parameters,
+        "channels": channels,
     }
     for name, value in fields.items():
         try:
@@ -409,6 +412,7 @@ def _parser() -> argparse.ArgumentParser:
     option(
         "--control-parameters", parse_count, "above 0: windows have the control all-reduce (0)", default=0, metavar="N"
     )
+    option("--channels", parse_count, "buckets that are under way at once (1)", default=1, metavar="N")
     option("--compute", parse_time, "of a step outside the exchange: shows whole steps", metavar="T")
     parser.add_argument("--measure", action="store_true", help="take the processor's part from this machine")
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -22,8 +22,9 @@
  *                 have the same piece; one round inside each host, in which they give the sums. Inside, a round takes
  *                 l + (H - 1) o and a byte 1 / b; between hosts L + (P / H - 1) o and H / B.
  *
- * Adasum and sparse sums have exchanges of their own. Nothing overlaps, and ranks are in step. Sources: Thakur,
- * Rabenseifner, Gropp 2005 (ring, tree); Culler et al. 1993 (LogP).
+ * Adasum and sparse sums have exchanges of their own. Nothing overlaps but rounds of gradstep's own collectives, where
+ * several channels have buckets: their time is divided by the buckets that are under way at once. Ranks are in step.
+ * Sources: Thakur, Rabenseifner, Gropp 2005 (ring, tree); Culler et al. 1993 (LogP).
  */
 #ifndef GRADSTEP_COST_H
 #define GRADSTEP_COST_H
@@ -74,6 +75,8 @@ typedef struct gradstep_cost_options {
   double merge_seconds;       /* into another vector, by Adasum */
   double multiply_seconds;    /* by one column, for PowerSGD */
   int64_t control_parameters; /* > 0: a window has the control all-reduce of so many parameters; 0, the default: none */
+  int32_t channels;           /* 1 to 16, default 1: buckets under way at once, see gradstep_reducer_options */
+  int32_t reserved;
 } gradstep_cost_options;
 
 /* One way to exchange all elements once. */

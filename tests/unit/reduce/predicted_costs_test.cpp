@@ -4,6 +4,7 @@
 // Predictions against the textbook formulas (Thakur, Rabenseifner, Gropp 2005), and amounts against what is sent.
 #include "reduce/predicted_costs.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "reduce/cost_model.h"
@@ -49,6 +50,20 @@ TEST(PredictedCosts, ARingHasItsFormula) {
     const double expected = 2 * (p - 1) * (1e-3 + kData / (p * 1e9));
     EXPECT_NEAR(seconds(options, GRADSTEP_COST_RING), expected, kExact * expected) << ranks;
   }
+}
+
+TEST(PredictedCosts, BucketsThatAreUnderWayAtOnceShareTheirDelays) {
+  auto options = plain_options();
+  options.elements = 8 * options.bucket_elements;
+  const double bytes = 8 * 2 * kData * 15 / 16 / 1e9;
+  for (const std::int32_t channels : {1, 3, 8, 16}) {
+    options.channels = channels;
+    const double expected = bytes + 8 * 2 * 1e-3 / std::min(channels, 8);
+    EXPECT_NEAR(seconds(options, GRADSTEP_COST_OWN), expected, kExact * expected) << channels;
+  }
+  options.channels = 17;
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "options.channels: is 17, expected 1 to 16",
+               [&] { check_cost_options(options); });
 }
 
 TEST(PredictedCosts, ATreeHasRabenseifnersFormula) {
