@@ -115,7 +115,7 @@ void SparseExchange::finish(const BucketExchange& failed) {
   if (other == nullptr) return;
   if (ef21_) return ef21_->finish(other->selection_.list());
   residual_.finish(other->residual_, queue());
-  if (velocity_) velocity_->finish(*other->velocity_, queue());
+  if (velocity_ && other->velocity_) velocity_->finish(*other->velocity_, queue());
 }
 
 void SparseExchange::rejoin(std::int32_t /*root*/, const Deadline& deadline) {
