@@ -328,7 +328,8 @@ typedef struct gradstep_reducer_options {
   int64_t warmup_steps;
   int32_t rank;
   int32_t candidates;
-  int64_t reserved;
+  int32_t channels;
+  int32_t reserved;
 } gradstep_reducer_options;
 enum gradstep_exchange_algorithm {
   GRADSTEP_EXCHANGE_INVALID = -1,
@@ -398,6 +399,8 @@ typedef struct gradstep_cost_options {
   double merge_seconds;
   double multiply_seconds;
   int64_t control_parameters;
+  int32_t channels;
+  int32_t reserved;
 } gradstep_cost_options;
 typedef struct gradstep_cost {
   uint32_t struct_size;

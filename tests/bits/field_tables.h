@@ -95,6 +95,7 @@ struct Fields<gradstep_reducer_options> {
       {"warmup_steps", &Options::warmup_steps},
       {"rank", &Options::rank},
       {"candidates", &Options::candidates},
+      {"channels", &Options::channels},
   };
 };
 

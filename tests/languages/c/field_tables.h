@@ -133,6 +133,7 @@ static const field kReducer[] = {
     {"warmup_steps", offsetof(gradstep_reducer_options, warmup_steps), 'l', NULL},
     {"rank", offsetof(gradstep_reducer_options, rank), 'i', NULL},
     {"candidates", offsetof(gradstep_reducer_options, candidates), 'i', NULL},
+    {"channels", offsetof(gradstep_reducer_options, channels), 'i', NULL},
 };
 static const field kUpdater[] = {
     {"sync", offsetof(gradstep_updater_options, sync), 'i', "gradients,parameters_partial,parameters,deltas"},

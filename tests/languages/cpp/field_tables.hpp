@@ -275,7 +275,8 @@ inline const Setters<gradstep::ReducerOptions>& setters<gradstep::ReducerOptions
                                     {"momentum_correction", field(&O::momentum_correction)},
                                     {"warmup_steps", field(&O::warmup_steps)},
                                     {"rank", field(&O::rank)},
-                                    {"candidates", field(&O::candidates)}};
+                                    {"candidates", field(&O::candidates)},
+                                    {"channels", field(&O::channels)}};
   return fields;
 }
 

@@ -317,6 +317,7 @@ struct CostOptions {
   double merge_seconds = library().merge_seconds;
   double multiply_seconds = library().multiply_seconds;
   std::int64_t control_parameters = library().control_parameters;
+  std::int32_t channels = library().channels;
 
   static const gradstep_cost_options& library() {
     return detail::defaults<gradstep_cost_options, gradstep_cost_options_init>();
@@ -346,6 +347,7 @@ struct CostOptions {
     made.merge_seconds = merge_seconds;
     made.multiply_seconds = multiply_seconds;
     made.control_parameters = control_parameters;
+    made.channels = channels;
     return made;
   }
 };
@@ -506,6 +508,7 @@ struct ReducerOptions {
   std::int64_t warmup_steps = library().warmup_steps;
   std::int32_t rank = library().rank;
   std::int32_t candidates = library().candidates;
+  std::int32_t channels = library().channels;
 
   static const gradstep_reducer_options& library() {
     return detail::defaults<gradstep_reducer_options, gradstep_reducer_options_init>();
@@ -529,6 +532,7 @@ struct ReducerOptions {
     made.warmup_steps = warmup_steps;
     made.rank = rank;
     made.candidates = candidates;
+    made.channels = channels;
     return made;
   }
 };

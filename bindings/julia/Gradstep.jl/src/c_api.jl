@@ -234,6 +234,8 @@ struct gradstep_cost_options
     merge_seconds::Float64
     multiply_seconds::Float64
     control_parameters::Int64
+    channels::Int32
+    reserved::Int32
 end
 
 struct gradstep_cost
@@ -373,7 +375,8 @@ struct gradstep_reducer_options
     warmup_steps::Int64
     rank::Int32
     candidates::Int32
-    reserved::Int64
+    channels::Int32
+    reserved::Int32
 end
 
 struct gradstep_bucket_statistics

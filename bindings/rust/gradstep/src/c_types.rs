@@ -554,6 +554,8 @@ options! {
         multiply_seconds: f64,
         /// Above 0: a window has the control all-reduce of so many parameters; 0, the default: none.
         control_parameters: i64,
+        /// 1 to 16, default 1: buckets under way at once, see gradstep_reducer_options.
+        channels: i32,
     }
 }
 record! {
@@ -626,6 +628,10 @@ options! {
         /// Flags; AUTO: 1 << mode for DENSE, HALF, SPARSE_TOPK, POWERSGD and INT8, no mode = the first three; and enum
         /// gradstep_candidate_flags.
         candidates: Candidates,
+        /// Buckets that may be under way at once, each over a channel of its own, so that one bucket's bytes travel
+        /// during another one's delays. 0 to 16; 0 = four over engine gloo of at most 16 ranks, else one. One is used
+        /// where exchanges cannot overlap (see gradstep_reducer_push), and on a device.
+        channels: i32,
     }
 }
 record! {

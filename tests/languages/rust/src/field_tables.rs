@@ -265,6 +265,7 @@ fields! {
         momentum_correction,
         warmup_steps,
         rank,
+        channels,
     }
     UpdaterOptions {
         sync,
