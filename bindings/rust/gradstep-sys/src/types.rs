@@ -1067,7 +1067,8 @@ pub struct gradstep_reducer_options {
     pub warmup_steps: i64,
     pub rank: i32,
     pub candidates: i32,
-    pub reserved: i64,
+    pub channels: i32,
+    pub reserved: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
@@ -1132,8 +1133,11 @@ const _: () = {
         "Offset of field: gradstep_reducer_options::candidates",
     ][::core::mem::offset_of!(gradstep_reducer_options, candidates) - 92usize];
     [
+        "Offset of field: gradstep_reducer_options::channels",
+    ][::core::mem::offset_of!(gradstep_reducer_options, channels) - 96usize];
+    [
         "Offset of field: gradstep_reducer_options::reserved",
-    ][::core::mem::offset_of!(gradstep_reducer_options, reserved) - 96usize];
+    ][::core::mem::offset_of!(gradstep_reducer_options, reserved) - 100usize];
 };
 pub const GRADSTEP_EXCHANGE_INVALID: gradstep_exchange_algorithm = -1;
 pub const GRADSTEP_EXCHANGE_NONE: gradstep_exchange_algorithm = 0;
@@ -1286,12 +1290,14 @@ pub struct gradstep_cost_options {
     pub merge_seconds: f64,
     pub multiply_seconds: f64,
     pub control_parameters: i64,
+    pub channels: i32,
+    pub reserved: i32,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of gradstep_cost_options",
-    ][::core::mem::size_of::<gradstep_cost_options>() - 176usize];
+    ][::core::mem::size_of::<gradstep_cost_options>() - 184usize];
     [
         "Alignment of gradstep_cost_options",
     ][::core::mem::align_of::<gradstep_cost_options>() - 8usize];
@@ -1367,6 +1373,12 @@ const _: () = {
     [
         "Offset of field: gradstep_cost_options::control_parameters",
     ][::core::mem::offset_of!(gradstep_cost_options, control_parameters) - 168usize];
+    [
+        "Offset of field: gradstep_cost_options::channels",
+    ][::core::mem::offset_of!(gradstep_cost_options, channels) - 176usize];
+    [
+        "Offset of field: gradstep_cost_options::reserved",
+    ][::core::mem::offset_of!(gradstep_cost_options, reserved) - 180usize];
 };
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
