@@ -111,8 +111,7 @@ void Channel::all_reduce(const Array& data, std::int32_t op, double divisor, con
   } else if (data.bytes() * (world_size() - 1) <= kGatherBytes || !engine_->can_exchange()) {
     all_reduce_gathered(data, op, divisor, deadline);
   } else {
-    const std::int64_t step =
-        (engine_->shares_memory() ? kPieceBytesInMemory : kPieceBytes) / size_of(data.dtype) * world_size();
+    const std::int64_t step = piece_bytes_of(*engine_) / size_of(data.dtype) * world_size();
     for (std::int64_t begin = 0; begin < data.size; begin += step) {
       all_reduce_direct(slice(data, begin, std::min(step, data.size - begin)), op, divisor, deadline);
     }

@@ -29,6 +29,11 @@ inline constexpr std::int64_t kGatherSliceBytes = std::int64_t{1} << 20;
 inline constexpr std::int64_t kPieceBytes = std::int64_t{1} << 23;
 inline constexpr std::int64_t kPieceBytesInMemory = std::int64_t{1} << 21;
 
+/// One of the two.
+inline std::int64_t piece_bytes_of(const Engine& engine) {
+  return engine.shares_memory() ? kPieceBytesInMemory : kPieceBytes;
+}
+
 /// Pieces begin at multiples of this many elements, so that sums are aligned.
 inline constexpr std::int64_t kPieceGrain = 64;
 

@@ -61,6 +61,12 @@ void check_handshake(const Engine& engine, const CommSettings& settings, std::in
   }
 }
 
+void require_point_to_point(const Engine& engine, const char* call) {
+  if (engine.world_size() > 1 && !engine.point_to_point()) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "{}: the {} engine has no send and recv", call, engine.name());
+  }
+}
+
 /// Which of the statistics counts calls of a kind; nullptr = none.
 std::int64_t gradstep_comm_statistics::* counter_of(CallKind kind) {
   using Statistics = gradstep_comm_statistics;
@@ -165,12 +171,12 @@ void Communicator::perform(Engine* engine, const Call& call, const Deadline& dea
 }
 
 void Communicator::run(const Call& call, const Deadline& deadline) {
-  if (call.kind == CallKind::send) require_point_to_point("send");
-  if (call.kind == CallKind::recv) require_point_to_point("recv");
-  if (call.kind == CallKind::exchange && !can_exchange()) {
+  if (call.kind == CallKind::send) require_point_to_point(connection_.engine(), "send");
+  if (call.kind == CallKind::recv) require_point_to_point(connection_.engine(), "recv");
+  if (call.kind == CallKind::exchange && !connection_.engine().can_exchange()) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "exchange: the {} engine only gathers", connection_.engine().name());
   }
-  const bool by_hosts = sums_by_hosts() && is_reduction(call.kind) && call.data.size > 0;
+  const bool by_hosts = host_sums_ != nullptr && host_sums_->is_used() && is_reduction(call.kind) && call.data.size > 0;
   if (!by_hosts) return perform(&connection_.engine(), call, deadline, [&] { channel_.run(call, deadline); });
   perform(nullptr, call, deadline, [&] {
     try {
@@ -198,7 +204,7 @@ void Communicator::group_by_hosts(std::vector<std::uint64_t> hosts, const Deadli
     members[host].push_back(r);
   }
   if (names.size() == 1 || names.size() == hosts_.size()) return;
-  require_point_to_point("reduction_order hosts");
+  require_point_to_point(connection_.engine(), "reduction_order hosts");
   const auto& own = hosts_[static_cast<std::size_t>(rank())];
   const auto host = static_cast<std::size_t>(std::ranges::find(names, own) - names.begin());
   const std::int32_t place = local_rank();
@@ -233,12 +239,6 @@ void Communicator::set_note(std::uint64_t note) {
   Said& said = connection_.engine().said();
   said.note = note;
   said.heard = false;
-}
-
-void Communicator::require_point_to_point(const char* call) const {
-  if (world_size() > 1 && !connection_.engine().point_to_point()) {
-    fail(GRADSTEP_ERR_UNSUPPORTED, "{}: the {} engine has no send and recv", call, connection_.engine().name());
-  }
 }
 
 bool Communicator::vote(bool yes, const Deadline& deadline) {
@@ -281,7 +281,7 @@ std::shared_ptr<Communicator> Communicator::split(std::int32_t color, std::int32
 
 std::shared_ptr<Communicator> Communicator::split_with(std::int32_t color, std::int32_t key,
                                                        const CommSettings& settings, const Deadline& deadline) {
-  require_point_to_point("split");
+  require_point_to_point(connection_.engine(), "split");
   struct Choice {
     std::int32_t color;
     std::int32_t key;

@@ -59,24 +59,11 @@ class Communicator : public NamedCalls<Communicator> {
   Connection& connection() { return connection_; }
   /// The deadline of a public call that starts now.
   Deadline deadline() const { return Deadline::after_ms(settings_.timeout_ms); }
-  /// False where an engine only gathers; exchange() is UNSUPPORTED there, all_to_all() gathers everything.
-  bool can_exchange() const { return connection_.engine().can_exchange() || world_size() == 1; }
-  /// Over an engine of ours for networks, whose calls wait for messages on their way.
-  bool is_over_network() const {
-    return connection_.engine().carries_calls() && !connection_.engine().shares_memory() && world_size() > 1;
-  }
-  /// kPieceBytes, or kPieceBytesInMemory.
-  std::int64_t piece_bytes() const { return connection_.engine().shares_memory() ? kPieceBytesInMemory : kPieceBytes; }
-
   /// An all-reduce in the order of ranks is one of the engine.
   bool sums_natively() const { return channel_.sums_natively(); }
   std::int32_t reduction_order() const { return settings_.reduction_order; }
-  /// NULL unless reductions can be by hosts.
+  /// NULL = reductions are in the order of ranks, or the engine's.
   HostSums* host_sums() const { return host_sums_.get(); }
-  /// They are, as long as nobody has asked for the order of ranks.
-  bool sums_by_hosts() const { return host_sums_ != nullptr && by_hosts_; }
-  /// From the next call on, on all ranks.
-  void sum_by_hosts(bool by_hosts) { by_hosts_ = by_hosts; }
 
   /// One call, on the host's memory.
   void run(const Call& call, const Deadline& deadline);
@@ -129,7 +116,6 @@ class Communicator : public NamedCalls<Communicator> {
   std::shared_ptr<const Channels> channels() const;
   /// With an engine of its own for the host's memory alone.
   std::shared_ptr<Communicator> duplicate_host(const Deadline& deadline);
-  void require_point_to_point(const char* call) const;
   std::shared_ptr<Communicator> split_with(std::int32_t color, std::int32_t key, const CommSettings& settings,
                                            const Deadline& deadline);
 
@@ -142,8 +128,7 @@ class Communicator : public NamedCalls<Communicator> {
   PeerWait wait_{connection_};
   Channel channel_;                      // of the host's memory
   std::unique_ptr<HostSums> host_sums_;  // NULL = reductions are the channel's
-  bool by_hosts_ = true;
-  bool own_channel_ = false;  // no other communicator calls the engine
+  bool own_channel_ = false;             // no other communicator calls the engine
 
   mutable std::mutex stats_mutex_;
   gradstep_comm_statistics stats_{};

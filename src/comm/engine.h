@@ -62,7 +62,10 @@ class Engine {
   Said& said() { return said_; }
   /// Whether it takes a message of the receiver's for the sender of another to hear what the receiver calls.
   bool needs_answers() const { return carries_calls() && !said_.senders_hear; }
-  bool can_exchange() const { return point_to_point() || vtable_.exchange != nullptr; }
+  /// False where it only gathers.
+  bool can_exchange() const { return point_to_point() || vtable_.exchange != nullptr || world_size() == 1; }
+  /// An engine of ours for networks, whose calls wait for messages on their way.
+  bool is_over_network() const { return carries_calls() && !shares_memory() && world_size() > 1; }
 
   /// Whether memory of this type of device can be given to its functions.
   bool reaches(std::int32_t device_type) const {

@@ -28,6 +28,9 @@ class HostSums {
   /// Over channels of its own, between the same ranks. Collective.
   std::unique_ptr<HostSums> dup(const Deadline& deadline) const;
   void abort() noexcept;
+  /// Whether the communicator's reductions are by hosts, from the next call on: else they are in the order of ranks.
+  void use(bool is_used) { is_used_ = is_used; }
+  bool is_used() const { return is_used_; }
   /// Adds the bytes and rounds of both groups.
   void count(gradstep_comm_statistics& stats) const;
   Communicator& inside() const { return *inside_; }
@@ -45,8 +48,26 @@ class HostSums {
   std::shared_ptr<Communicator> inside_;
   std::shared_ptr<Communicator> between_;
   std::int32_t owners_;
+  bool is_used_ = true;
   Staging staging_;
   std::vector<std::int64_t> counts_;  // elements of each piece, then bytes
+};
+
+/// The order of a communicator's reductions, for as long as it lives.
+class SumOrder {
+ public:
+  /// `sums` NULL: there is one order alone.
+  SumOrder(HostSums* sums, bool by_hosts) : sums_(sums) {
+    if (sums_ != nullptr) sums_->use(by_hosts);
+  }
+  ~SumOrder() {
+    if (sums_ != nullptr) sums_->use(true);
+  }
+  SumOrder(const SumOrder&) = delete;
+  SumOrder& operator=(const SumOrder&) = delete;
+
+ private:
+  HostSums* sums_;
 };
 
 }  // namespace gradstep

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/bucket.h"
 
+#include "comm/host_sums.h"
+
 namespace gradstep {
 
 namespace {
@@ -11,18 +13,6 @@ using Clock = std::chrono::steady_clock;
 std::int64_t nanoseconds_since(Clock::time_point start) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
 }
-
-/// The order of a communicator's sums, for as long as it lives.
-class SumOrder {
- public:
-  SumOrder(Communicator& comm, bool by_hosts) : comm_(comm) { comm_.sum_by_hosts(by_hosts); }
-  ~SumOrder() { comm_.sum_by_hosts(true); }
-  SumOrder(const SumOrder&) = delete;
-  SumOrder& operator=(const SumOrder&) = delete;
-
- private:
-  Communicator& comm_;
-};
 
 }  // namespace
 
@@ -133,8 +123,8 @@ void Bucket::count_packing(Clock::time_point start) {
 
 void Bucket::exchange(const Deadline& deadline) {
   const auto start = Clock::now();
-  Communicator& comm = *resources_.comm;
-  const SumOrder order(comm, choice_.by_hosts != 0);
+  const Communicator& comm = *resources_.comm;
+  const SumOrder order(comm.host_sums(), choice_.by_hosts != 0);
   const std::int64_t sent_before = comm.stats().bytes_sent;
   const double divisor = resources_.options.average == GRADSTEP_AVERAGE_MEAN ? comm.world_size() : 1;
   gradstep_bucket_statistics stats{};

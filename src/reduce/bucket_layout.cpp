@@ -35,7 +35,7 @@ Array BucketLayout::result_of(std::size_t parameter) const {
 
 std::vector<BucketChoice> BucketLayout::choose(const std::vector<BucketPlan>& plans,
                                                std::span<gradstep_bucket_statistics> found, const Deadline& deadline) {
-  const std::int32_t by_hosts = comm().sums_by_hosts() ? 1 : 0;
+  const std::int32_t by_hosts = comm().host_sums() != nullptr ? 1 : 0;
   std::vector<BucketChoice> choices(plans.size(), {options().mode, options().sparse_exchange, by_hosts});
   if (!is_auto()) return choices;
   if ((options().candidates & GRADSTEP_CANDIDATE_HOSTS) != 0 && comm().reduction_order() != GRADSTEP_REDUCTION_HOSTS) {
@@ -124,7 +124,8 @@ Buckets BucketLayout::buckets_with(std::span<const BucketChoice> choices) const 
                             !(choice.mode == GRADSTEP_REDUCER_INT8 && present.plan().dtype == DType::f64);
     if (!is_allowed) continue;
     const bool is_free = (options().candidates & GRADSTEP_CANDIDATE_HOSTS) != 0;
-    if (!is_free || !comm().sums_by_hosts()) choice.by_hosts = comm().sums_by_hosts() ? 1 : 0;
+    const bool has_hosts = comm().host_sums() != nullptr;
+    if (!is_free || !has_hosts) choice.by_hosts = has_hosts ? 1 : 0;
     if (choice != present.choice()) fresh[b] = make_bucket(b, present.plan(), choice, present.stats());
   }
   return fresh;

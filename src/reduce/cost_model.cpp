@@ -158,10 +158,10 @@ bool is_candidate(const gradstep_reducer_options& options, std::int32_t mode) {
 CostModel::CostModel(ExchangeResources& resources, const Deadline& deadline) {
   Communicator& comm = *resources.comm;
   world_.ranks = comm.world_size();
-  world_.can_exchange = comm.can_exchange();
-  world_.piece_bytes = static_cast<double>(comm.piece_bytes());
+  world_.can_exchange = comm.connection().engine().can_exchange();
+  world_.piece_bytes = static_cast<double>(piece_bytes_of(comm.connection().engine()));
   world_.sums_natively = comm.sums_natively();
-  world_.by_hosts = comm.sums_by_hosts();
+  world_.by_hosts = comm.host_sums() != nullptr;
   if (comm.world_size() == 1) return;
   prices_ = measure_processor(*resources.context);
   prices_.add = 0;  // all-reduces are timed as a whole
@@ -172,18 +172,18 @@ CostModel::CostModel(ExchangeResources& resources, const Deadline& deadline) {
 void CostModel::measure_network(const ExchangeResources& resources, const Deadline& deadline) {
   Communicator& comm = *resources.comm;
   const Context& context = *resources.context;
-  const bool by_hosts = comm.sums_by_hosts();
-  comm.sum_by_hosts(false);
-  measure_group(comm, context, deadline, prices_.round, prices_.byte);
-  comm.sum_by_hosts(true);
-  if (!by_hosts) return;
-  const HostSums& hosts = *comm.host_sums();
-  measure_group(hosts.inside(), context, deadline, prices_.inside_round, prices_.inside_byte);
-  world_.ranks_inside = hosts.inside().world_size();
-  world_.owners = hosts.owners();
-  if (hosts.between() == nullptr) return;
-  measure_group(*hosts.between(), context, deadline, prices_.between_round, prices_.between_byte);
-  world_.hosts = hosts.between()->world_size();
+  HostSums* hosts = comm.host_sums();
+  {
+    const SumOrder of_ranks(hosts, /*by_hosts=*/false);
+    measure_group(comm, context, deadline, prices_.round, prices_.byte);
+  }
+  if (hosts == nullptr) return;
+  measure_group(hosts->inside(), context, deadline, prices_.inside_round, prices_.inside_byte);
+  world_.ranks_inside = hosts->inside().world_size();
+  world_.owners = hosts->owners();
+  if (hosts->between() == nullptr) return;
+  measure_group(*hosts->between(), context, deadline, prices_.between_round, prices_.between_byte);
+  world_.hosts = hosts->between()->world_size();
 }
 
 void CostModel::agree(Communicator& comm, const Deadline& deadline) {

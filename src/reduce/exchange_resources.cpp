@@ -41,7 +41,8 @@ void ExchangeResources::open_channels(std::size_t buckets, const Deadline& deadl
   constexpr std::int32_t kMostRanks = 16;
   constexpr std::size_t kOverNetworks = 4;
   auto wanted = static_cast<std::size_t>(options.channels);
-  if (wanted == 0) wanted = comm->is_over_network() && comm->world_size() <= kMostRanks ? kOverNetworks : 1;
+  if (wanted == 0)
+    wanted = comm->connection().engine().is_over_network() && comm->world_size() <= kMostRanks ? kOverNetworks : 1;
   while (further.size() + 1 < std::min(wanted, buckets)) {
     auto& next = *further.emplace_back(std::make_unique<ExchangeResources>(context, site, options));
     next.comm = comm->private_channel(deadline);

@@ -43,10 +43,10 @@ struct ExchangeResources {
   bool may_overlap() const { return comm->overlaps() && !data->is_queued(); }
   /// Collective: as many channels as options.channels says, at most one for each of `buckets`. Once, on the first.
   void open_channels(std::size_t buckets, const Deadline& deadline);
-  /// Those of the channel over which the bucket goes.
+  /// What the bucket's channel has.
   ExchangeResources& of_bucket(std::size_t bucket);
   std::vector<std::shared_ptr<Communicator>> channels() const;
-  /// Of all channels.
+  /// The sum over all channels.
   gradstep_comm_statistics comm_stats() const;
   /// A new window, with this rank's weight.
   void begin_window(double weight);

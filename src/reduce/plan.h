@@ -13,7 +13,7 @@
 
 namespace gradstep {
 
-/// Of one reducer.
+/// What one reducer may have.
 inline constexpr std::int32_t kMostChannels = 16;
 
 struct BucketPlan {

@@ -80,7 +80,7 @@ class Reducer {
   void take_over(Reducer& old, bool finished = false);
 
   Communicator& comm() const { return *resources_.comm; }
-  /// Of all channels.
+  /// The sum over all channels.
   gradstep_comm_statistics comm_stats() const { return resources_.comm_stats(); }
   const Schema& schema() const { return schema_; }
   const gradstep_reducer_options& options() const { return resources_.options; }

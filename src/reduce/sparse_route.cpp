@@ -22,7 +22,7 @@ SparseRoute::SparseRoute(ExchangeResources& resources, const gradstep_reducer_op
 // are gathered, and (T / P + U) (P - 1) / P when they are split. U and T of the last window are known to all ranks.
 // Two or three more rounds must be worth it.
 std::size_t SparseRoute::next_pieces() const {
-  if (world_size() == 1 || !resources_.comm->can_exchange()) return 1;
+  if (world_size() == 1 || !resources_.comm->connection().engine().can_exchange()) return 1;
   if (options_.sparse_exchange != GRADSTEP_SPARSE_EXCHANGE_AUTO) {
     return options_.sparse_exchange == GRADSTEP_SPARSE_EXCHANGE_SPLIT ? world_size() : 1;
   }

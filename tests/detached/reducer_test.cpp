@@ -45,7 +45,7 @@ class OneBucket {
     auto device = std::make_unique<DetachedBackend>(context_->cpu(), 1);
     device_ = device.get();
     context_->add_backend(kDetached, std::move(device));
-    resources_ = std::make_unique<ExchangeResources>(context_, detached_schema(sizes, dtype), options);
+    resources_ = std::make_unique<ExchangeResources>(context_, context_->site(detached_schema(sizes, dtype)), options);
     resources_->comm = comm.private_channel(comm.deadline());
     resources_->data = std::make_unique<DataPlane>(*carried_, *context_, resources_->site);
     BucketPlan plan{dtype, std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}), {}};
