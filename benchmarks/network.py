@@ -13,8 +13,8 @@ A window begins on all ranks at once and ends when the last rank has its gradien
 best, median    milliseconds of a window
 processors      milliseconds that the ranks' work takes if all processors share it: this machine's limit, not the link's
 MB              that the busiest host sent in one, acknowledgements included (/proc/net/dev)
-limit           what the link needs at least: bytes / bandwidth + rounds x delay, by the planner's amounts of the
-                buckets as they were (torch's: a ring in torch's buckets)
+limit           what the link needs: bytes / bandwidth + rounds x delay, the delays shared by the buckets that are under
+                way at once, by the planner's amounts of the buckets as they were (torch's: a ring in torch's buckets)
 of limit        limit / best
 forecast        of gradstep.plan for the same buckets, the link's numbers and this processor's measured prices
 error           forecast / best - 1

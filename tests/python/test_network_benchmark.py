@@ -72,9 +72,8 @@ def test_links_have_their_bandwidth_and_their_delay():
             slow_hosts.stop([answers])
         report = hosts.program_report()
     assert found["host"] == "host1"
-    least = BYTES / BANDWIDTH + 2 * DELAY
-    assert 2 * DELAY <= found["answer"] <= 4 * DELAY
-    assert least <= found["whole"] <= 3 * least, "other work on this machine may slow TCP down"
+    assert found["answer"] >= 2 * DELAY
+    assert found["whole"] >= BYTES / BANDWIDTH + 2 * DELAY
     if report is not None:
         assert report["dropped"] == 0 and report["carried"][1] >= BYTES
 
