@@ -41,6 +41,21 @@ CASES = [
     ("ademamix", {"learning_rate": 0.02, "b3": 0.99, "alpha": 2.0, "weight_decay": 0.1, "mask": MASK}),
     ("adopt", {"learning_rate": 0.02, "b2": 0.9, "eps": 1e-3}),
     ("adopt", {"learning_rate": 0.02, "b2": 0.9, "eps": 1e-2, "nesterov": True, "use_clipping": False}),
+    ("adafactor", {"learning_rate": 0.02}),
+    ("adafactor", {"min_dim_size_to_factor": 2, "clipping_threshold": 0.5, "decay_rate": 0.7, "eps": 1e-6}),
+    (
+        "adafactor",
+        {
+            "learning_rate": COSINE,
+            "min_dim_size_to_factor": 2,
+            "multiply_by_parameter_scale": False,
+            "clipping_threshold": None,
+            "momentum": 0.8,
+            "weight_decay_rate": 0.01,
+            "weight_decay_mask": MASK,
+        },
+    ),
+    ("adafactor", {"learning_rate": 0.02, "min_dim_size_to_factor": 2, "factored": False}),
     ("lars", {"learning_rate": 0.5}),
     ("lars", {"learning_rate": COSINE, "weight_decay": 0.1, "weight_decay_mask": MASK, "nesterov": True, "eps": 1e-3}),
     ("lars", {"learning_rate": 0.5, "trust_ratio_mask": MASK}),
@@ -83,7 +98,7 @@ def test_updates_are_those_of_optax(name, options, how, random):
     assert adapters.optimizer_of(state).step_count == STEPS
 
 
-NEW = ["lars", "novograd", "prodigy", "dadapt_adamw", "schedule_free_adamw", "schedule_free_sgd"]
+NEW = ["adafactor", "lars", "novograd", "prodigy", "dadapt_adamw", "schedule_free_adamw", "schedule_free_sgd"]
 
 
 @pytest.mark.parametrize("name", NEW)
@@ -144,7 +159,7 @@ def test_optax_makes_other_rules_of_gradstep_schedule_free(random):
 
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["eager", "jit"])
-@pytest.mark.parametrize("name", ["lamb", "lars", "prodigy", "schedule_free_sgd"])
+@pytest.mark.parametrize("name", ["adafactor", "lamb", "lars", "prodigy", "schedule_free_sgd"])
 def test_rules_that_read_the_parameters_need_them(name, compiled):
     params = {"w": jnp.ones(3)}
     transformation = getattr(adapters, name)(0.1)
@@ -161,6 +176,8 @@ def test_rules_that_read_the_parameters_need_them(name, compiled):
         (lambda: adapters.lars(0.1, trust_ratio_mask=MASK, maximize=True), r"maximize: with a trust_ratio_mask"),
         (lambda: adapters.lars(HALVING, trust_ratio_mask=MASK), r"learning_rate: with a trust_ratio_mask"),
         (lambda: adapters.lars(0.1, trust_ratio_mask=MASK, momentum=COSINE), r"momentum: with a trust_ratio_mask"),
+        (lambda: adapters.adafactor(decay_offset=3), r"decay_offset: is 3; .*optax\.adafactor"),
+        (lambda: adapters.adafactor(momentum=0.9, dtype_momentum="bfloat16"), "dtype_momentum: is bfloat16"),
         (lambda: adapters.prodigy(beta3=0.0), r"beta3: is 0, .*above 0"),
         (
             lambda: adapters.schedule_free_sgd(state_dtype="bfloat16"),

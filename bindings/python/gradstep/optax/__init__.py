@@ -26,6 +26,7 @@ from typing import NoReturn
 from gradstep.optax._more_rules import (
     adabelief,
     adadelta,
+    adafactor,
     adamax,
     adamaxw,
     adan,
@@ -57,6 +58,7 @@ __all__ = [
     "State",
     "adabelief",
     "adadelta",
+    "adafactor",
     "adagrad",
     "adam",
     "adamax",

@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import optax
 
 import gradstep
@@ -359,6 +360,48 @@ def novograd(
     """optax.novograd. Further options are those of gradstep.Novograd."""
     fields = {**adam_fields(learning_rate, b1, b2, eps), "epsilon_root": eps_root, "weight_decay": weight_decay}
     return transformation(gradstep.Novograd, {**fields, **options}, context=context)
+
+
+@alias
+def adafactor(
+    learning_rate: ScalarOrSchedule | None = None,
+    min_dim_size_to_factor: int = 128,
+    decay_rate: float = 0.8,
+    decay_offset: int = 0,
+    multiply_by_parameter_scale: bool = True,
+    clipping_threshold: float | None = 1.0,
+    momentum: float | None = None,
+    dtype_momentum: Any = jnp.float32,
+    weight_decay_rate: ScalarOrSchedule | None = None,
+    eps: float = 1e-30,
+    factored: bool = True,
+    weight_decay_mask: Mask | None = None,
+    *,
+    context: gradstep.Context | None = None,
+    **options: Any,
+) -> Any:
+    """optax.adafactor. Further options are those of gradstep.Adafactor."""
+    if not is_zero(decay_offset):
+        raise Unsupported(
+            f"decay_offset: is {decay_offset}; gradstep's Adafactor counts from its first step; leave it 0, or use "
+            "optax.adafactor"
+        )
+    fields = {
+        "form": "optax",
+        "learning_rate": 1.0 if learning_rate is None else learning_rate,
+        "min_factored": min_dim_size_to_factor,
+        "decay_exponent": decay_rate,
+        "scales_by_parameter": multiply_by_parameter_scale,
+        "clip_threshold": 0.0 if clipping_threshold is None else clipping_threshold,
+        "momentum": 0.0 if momentum is None else momentum,
+        "epsilon": eps,
+        "factored": factored,
+    }
+    if weight_decay_rate is not None:
+        fields |= {"weight_decay": weight_decay_rate, "decay_mode": "independent"}
+    moment = None if momentum is None else first_moment(dtype_momentum, "dtype_momentum")
+    masked_out = without_decay(weight_decay_mask)
+    return transformation(gradstep.Adafactor, {**fields, **options}, masked_out, moment=moment, context=context)
 
 
 @alias

@@ -282,7 +282,7 @@ def _optimizer_at(token: Any, step: Any, reason: str) -> gradstep.Optimizer:
     return optimizer
 
 
-_READERS = (gradstep.Lamb, gradstep.Lars, gradstep.Prodigy, gradstep.ScheduleFree, gradstep.Sophia)
+_READERS = (gradstep.Adafactor, gradstep.Lamb, gradstep.Lars, gradstep.Prodigy, gradstep.ScheduleFree, gradstep.Sophia)
 _READING_OPTIONS = ("weight_decay", "trust_ratio", "adaptive_clip", "average_decay", "average_equal")
 
 _OVERTAKEN = "the average is that of the state that the last update returned"
