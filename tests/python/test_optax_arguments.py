@@ -207,7 +207,7 @@ def test_rmsprop_with_bias_correction_is_the_adam_that_its_refusal_names(random)
 def test_other_rules_are_missing_with_a_reason():
     with pytest.raises(AttributeError, match=r"'amsgrad'; .*optax\.amsgrad"):
         adapters.amsgrad  # noqa: B018
-    with pytest.raises(AttributeError, match="there are adabelief, adadelta, adagrad, adam, adamax"):
+    with pytest.raises(AttributeError, match="there are adabelief, adadelta, adafactor, adagrad, adam"):
         adapters.sm3  # noqa: B018
 
 
