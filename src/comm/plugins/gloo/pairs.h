@@ -32,7 +32,7 @@ inline constexpr std::int64_t kMostBytesAtOnce = std::int64_t{1} << 20;
 /// How a message travels.
 enum class Way : std::uint8_t { announced, at_once };
 
-/// For messages of these lengths, which two ranks send each other in one call. Both ranks find the same.
+/// The way of two messages of these lengths, which two ranks send each other in one call. Both ranks find the same.
 constexpr Way way_of(std::int64_t sent_bytes, std::int64_t received_bytes) {
   const auto is_small = [](std::int64_t bytes) { return bytes > 0 && bytes <= kMostBytesAtOnce; };
   return is_small(sent_bytes) && is_small(received_bytes) ? Way::at_once : Way::announced;
@@ -69,15 +69,15 @@ class CarefulPair final : public ::gloo::transport::tcp::Pair {
   struct Arrival {
     std::uint64_t slot = 0;
     char* place = nullptr;          ///< where its bytes go
-    std::unique_ptr<char[]> early;  ///< they, where nobody has asked for it yet
+    std::unique_ptr<char[]> early;  ///< that place, where nobody has asked for the message yet
     std::size_t bytes = 0;
   };
-  /// What has been asked for.
+  /// A message that has been asked for.
   struct Awaited {
     std::uint64_t slot = 0;
     char* place = nullptr;
   };
-  /// How that ends. Its mutex is the last one to be locked: who wakes a connection may have locked another one.
+  /// What ends the wait for a message. Its mutex is locked last: who wakes a connection may have locked another one.
   struct Wait {
     std::mutex mutex;
     std::condition_variable changed;
