@@ -85,7 +85,7 @@ class Predictor {
       : options_(options),
         network_(options),
         buckets_(std::ceil(static_cast<double>(options.elements) / static_cast<double>(options.bucket_elements))),
-        hidden_share_(1 - 1 / std::min(static_cast<double>(options.channels), buckets_)) {
+        hidden_share_(1 - 1 / std::clamp(static_cast<double>(options.channels), 1.0, buckets_)) {
     prices_ = {.round = network_.round(),
                .byte = network_.byte(),
                .inside_round = network_.inside_round(),
@@ -265,7 +265,6 @@ gradstep_cost_options default_cost_options() {
   options.rank = 2;
   options.rows = 1024;
   options.columns = 1024;
-  options.channels = 1;
   options.pack_seconds = 0.2e-9;
   options.convert_seconds = 0.4e-9;
   options.select_seconds = 1.2e-9;
@@ -300,8 +299,8 @@ void check_cost_options(const gradstep_cost_options& options) {
                   options.sparsity);
   }
   check_count("rank", options.rank);
-  if (options.channels < 1 || options.channels > kMostChannels) {
-    fail_argument("options.channels: is {}, expected 1 to {}", options.channels, kMostChannels);
+  if (options.channels < 0 || options.channels > kMostChannels) {
+    fail_argument("options.channels: is {}, expected 0 to {}", options.channels, kMostChannels);
   }
   if (options.no_exchange != 0 && options.no_exchange != 1) {
     fail_argument("options.no_exchange: is {}, expected 0 or 1", options.no_exchange);

@@ -110,11 +110,11 @@ void Reducer::reduce_bucket(std::size_t index, const BufferList& arrays, double 
   check_closed();
   Bucket& bucket = *layout_.buckets()[index];
   const std::span alone(&layout_.buckets()[index], 1);
-  std::vector<Array> own(arrays.begin(), arrays.end());
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    if (layout_.place_of(i).bucket != index) own[i].data = nullptr;  // stays as it is
+  bucket_targets_.assign(arrays.begin(), arrays.end());
+  for (std::size_t i = 0; i < bucket_targets_.size(); ++i) {
+    if (layout_.place_of(i).bucket != index) bucket_targets_[i].data = nullptr;  // stays as it is
   }
-  const BufferList targets{own, /*version=*/0};
+  const BufferList targets{bucket_targets_, /*version=*/0};
   open_window(weight);
   open_ = false;
   const Deadline deadline = comm().deadline();

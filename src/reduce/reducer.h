@@ -107,6 +107,7 @@ class Reducer {
   WindowPacking packing_;
   WindowOutcome outcome_;
   WindowMemory memory_;
+  std::vector<Array> bucket_targets_;  // of reduce_bucket(); kept for its memory
   BusyFlag busy_;
   bool open_ = false;
   BucketQueue queue_;  // last: its exchanges use all the above

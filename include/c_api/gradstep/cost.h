@@ -75,7 +75,7 @@ typedef struct gradstep_cost_options {
   double merge_seconds;       /* into another vector, by Adasum */
   double multiply_seconds;    /* by one column, for PowerSGD */
   int64_t control_parameters; /* > 0: a window has the control all-reduce of so many parameters; 0, the default: none */
-  int32_t channels;           /* 1 to 16, default 1: buckets under way at once, see gradstep_reducer_options */
+  int32_t channels; /* 0 to 16: buckets under way at once, see gradstep_reducer_options; 0, the default: one */
   int32_t reserved;
 } gradstep_cost_options;
 

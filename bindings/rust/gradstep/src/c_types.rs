@@ -554,7 +554,7 @@ options! {
         multiply_seconds: f64,
         /// Above 0: a window has the control all-reduce of so many parameters; 0, the default: none.
         control_parameters: i64,
-        /// 1 to 16, default 1: buckets under way at once, see gradstep_reducer_options.
+        /// 0 to 16: buckets under way at once, see gradstep_reducer_options; 0, the default: one.
         channels: i32,
     }
 }
