@@ -32,10 +32,10 @@ MODES: dict[str, dict[str, Any]] = {
     "dense": {"mode": "dense"},
     "half": {"mode": "half"},
     "int8": {"mode": "int8"},
-    "powersgd, rank 2": {"mode": "powersgd", "rank": 2},
-    "sparse_topk, 1 %": {"mode": "sparse_topk", "sparsity": 0.01},
-    "sparse_topk, 1 %, EF21": {"mode": "sparse_topk", "sparsity": 0.01, "error_feedback": "ef21"},
-    "sparse_topk, 1 %, without residuals": {"mode": "sparse_topk", "sparsity": 0.01, "residual": False},
+    "powersgd of rank 2": {"mode": "powersgd", "rank": 2},
+    "sparse 1 %": {"mode": "sparse_topk", "sparsity": 0.01},
+    "sparse 1 %, EF21": {"mode": "sparse_topk", "sparsity": 0.01, "error_feedback": "ef21"},
+    "sparse 1 %, no residuals": {"mode": "sparse_topk", "sparsity": 0.01, "residual": False},
 }
 RANKS, BATCH, LENGTH, WIDTH = 4, 8, 32, 64
 UPDATES, EVALUATE_EVERY, SEEDS = 200, 10, 3

@@ -157,9 +157,9 @@ def ticks(low: float, high: float) -> list[float]:
     return [round(step * i, 6) for i in range(first, int(high / step) + 1)]
 
 
-def plot(title: str, along: str, unit: str, runs: dict[str, dict[str, Any]]) -> str:
-    """Loss by updates or seconds, a line for each rule, named in the order of their last losses."""
-    width, height, left, right, top, bottom = 720, 400, 50, 140, 34, 46
+def plot(title: str, along: str, unit: str, runs: dict[str, dict[str, Any]], right: int = 140) -> str:
+    """Loss by updates or seconds, a line for each rule, named in the order of their last losses; names take `right`."""
+    width, height, left, top, bottom = 720, 400, 50, 34, 46
     names = sorted(runs, key=lambda name: runs[name]["losses"][-1])
     largest = max(run[along][-1] for run in runs.values())
     losses = [loss for run in runs.values() for loss in run["losses"][1:]]

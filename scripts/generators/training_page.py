@@ -68,9 +68,11 @@ def generated() -> dict[Path, str]:
     few = {name: cut(run, most) for name, run in runs.items()}
     return {
         PAGE: "\n".join(page(record)) + "\n",
-        IMAGES / "modes_by_updates.svg": plot("Loss on held-out text by updates", "updates", "updates", runs),
+        IMAGES / "modes_by_updates.svg": plot(
+            "Loss on held-out text by updates", "updates", "updates", runs, right=210
+        ),
         IMAGES / "modes_by_bytes.svg": plot(
-            "Loss on held-out text by what a rank has sent", "megabytes", "megabytes", few
+            "Loss on held-out text by what a rank has sent", "megabytes", "megabytes", few, right=210
         ),
     }
 
