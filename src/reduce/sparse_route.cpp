@@ -54,9 +54,13 @@ void SparseRoute::gather(const SparseSelection& own, double divisor, const Deadl
   const std::byte* received = own.is_fixed() ? gather_fixed(own, deadline) : gather_agreed(own, deadline);
   const std::int64_t head = own.is_fixed() ? SparseSelection::kHeadBytes : 0;
   lists_.clear();
-  for (std::size_t r = 0; r < world_size(); ++r) {
-    lists_.push_back(world_size() == 1 ? own.list() : messages_.read(received + head, counts_.of(r, 0)));
-    received += head + messages_.bytes(counts_.of(r, 0));
+  if (world_size() == 1) {
+    lists_.push_back(own.list());
+  } else {
+    for (std::size_t r = 0; r < world_size(); ++r) {
+      lists_.push_back(messages_.read(received + head, counts_.of(r, 0)));
+      received += head + messages_.bytes(counts_.of(r, 0));
+    }
   }
   sums_.add_up(lists_, 0, sums_.sum().size, divisor);
 }
