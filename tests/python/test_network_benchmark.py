@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """benchmarks/network.py: its links are as slow as they are said to be, and its quick size runs in every way."""
 
+import functools
 import json
 import os
 import signal
@@ -106,7 +107,9 @@ def test_the_quick_size_runs_in_every_way(hosts, ranks_per_host, capsys):
 
 def run_quick(environment):
     command = [sys.executable, BENCHMARKS / "network.py", "--quick", "--networks", "1Gbit/s,1ms", "--hosts", "2x2"]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | environment)
+    # A shell in the background lets its children ignore SIGINT.
+    heeds = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ | environment, preexec_fn=heeds)
 
 
 def processes_with(mark):
