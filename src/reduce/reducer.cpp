@@ -9,9 +9,9 @@
 
 namespace gradstep {
 
-Reducer::Reducer(std::shared_ptr<Context> context, Communicator& comm, const gradstep_reducer_options& options,
+Reducer::Reducer(const std::shared_ptr<Context>& context, Communicator& comm, const gradstep_reducer_options& options,
                  Schema schema, const Deadline& deadline)
-    : resources_(std::move(context), comm, schema, checked_reducer_options(options), deadline),
+    : resources_(context, comm, schema, checked_reducer_options(options), deadline),
       schema_(std::move(schema)),
       control_(schema_, this->options()),
       layout_(resources_, schema_, deadline),

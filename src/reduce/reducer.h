@@ -29,11 +29,12 @@ namespace gradstep {
 class Reducer {
  public:
   /// Collective: takes a channel of its own and compares the plans.
-  Reducer(std::shared_ptr<Context> context, Communicator& comm, const gradstep_reducer_options& options, Schema schema)
-      : Reducer(std::move(context), comm, options, std::move(schema), comm.deadline()) {}
+  Reducer(const std::shared_ptr<Context>& context, Communicator& comm, const gradstep_reducer_options& options,
+          Schema schema)
+      : Reducer(context, comm, options, std::move(schema), comm.deadline()) {}
   /// For a call that has a deadline already.
-  Reducer(std::shared_ptr<Context> context, Communicator& comm, const gradstep_reducer_options& options, Schema schema,
-          const Deadline& deadline);
+  Reducer(const std::shared_ptr<Context>& context, Communicator& comm, const gradstep_reducer_options& options,
+          Schema schema, const Deadline& deadline);
   ~Reducer() { drop_exchanges(); }
   Reducer(const Reducer&) = delete;
   Reducer& operator=(const Reducer&) = delete;
