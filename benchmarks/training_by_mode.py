@@ -12,7 +12,8 @@ Ranks are threads over the local engine: the bits are those of every engine, and
 import json
 import os
 import sys
-import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -43,23 +44,10 @@ RATE = 3e-3
 ADAMW = {"beta2": 0.95, "weight_decay": 0.01, "decay_mode": "decoupled"}
 
 
-def on_all_ranks(work: Any) -> None:
+def on_all_ranks(work: Callable[[int], Any]) -> list[Any]:
     """work(rank) on a thread for each."""
-    failures: list[BaseException] = []
-
-    def run(rank: int) -> None:
-        try:
-            work(rank)
-        except BaseException as failure:
-            failures.append(failure)
-
-    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(RANKS)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failures:
-        raise failures[0]
+    with ThreadPoolExecutor(RANKS) as pool:
+        return list(pool.map(work, range(RANKS)))
 
 
 def train(text: Text, options: dict[str, Any], updates: int, seed: int) -> dict[str, list[float]]:
@@ -68,12 +56,7 @@ def train(text: Text, options: dict[str, Any], updates: int, seed: int) -> dict[
     model = Transformer(len(text.characters), LENGTH, width=WIDTH)
     parameters = list(model.parameters())
     ends = gradstep.Communicator.local(RANKS, context=context())
-    reducers: list[Any] = [None] * RANKS
-
-    def create(rank: int) -> None:
-        reducers[rank] = gradstep.Reducer(ends[rank], parameters, context=context(), **options)
-
-    on_all_ranks(create)
+    reducers = on_all_ranks(lambda rank: gradstep.Reducer(ends[rank], parameters, context=context(), **options))
     optimizer = gradstep.make_optimizer(
         "adam", parameters, learning_rate=schedule(RATE, updates), **ADAMW, context=context()
     )

@@ -251,7 +251,9 @@ TEST_P(OverlapWorlds, AnAbortEndsAllChannels) {
     }
     host::reduce(reducer, tensors.data(), tensors.data(), tensors.size(), 1);
   });
-  for (const Outcome& outcome : outcomes) EXPECT_NE(outcome.status, GRADSTEP_OK) << outcome.text;
+  for (const Outcome& outcome : outcomes) {
+    EXPECT_TRUE(outcome.status == GRADSTEP_ERR_ABORTED || outcome.status == GRADSTEP_ERR_PEER_LOST) << outcome.text;
+  }
 }
 
 std::vector<std::string> engines_with_channels() {

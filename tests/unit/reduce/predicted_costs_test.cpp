@@ -26,6 +26,16 @@ gradstep_cost_options plain_options() {
   return options;
 }
 
+/// plain_options() on 64 ranks, eight on each host.
+gradstep_cost_options host_options() {
+  auto options = plain_options();
+  options.ranks = 64;
+  options.ranks_per_host = 8;
+  options.host_bandwidth = 1e10;
+  options.host_latency = 1e-6;
+  return options;
+}
+
 gradstep_cost find(const std::vector<gradstep_cost>& costs, std::int32_t mode, std::int32_t algorithm) {
   for (const gradstep_cost& cost : costs) {
     if (cost.mode == mode && cost.algorithm == algorithm) return cost;
@@ -83,11 +93,7 @@ TEST(PredictedCosts, OurOwnAllReduceIsTwoRoundsAndTheBytesOfARing) {
 }
 
 TEST(PredictedCosts, AHierarchySendsTheDataThroughAHostsLinkOnce) {
-  auto options = plain_options();
-  options.ranks = 64;
-  options.ranks_per_host = 8;
-  options.host_bandwidth = 1e10;
-  options.host_latency = 1e-6;
+  const auto options = host_options();
   const double inside = 2 * (1e-6 + kData * 7 / 8 / 1e10);
   const double tree = 2 * 3 * 1e-3 + 2 * kData * 7 / 8 / 1e9;
   const double ring = 2 * 7 * (1e-3 + kData / 8 / 1e9);
@@ -100,11 +106,7 @@ TEST(PredictedCosts, AHierarchySendsTheDataThroughAHostsLinkOnce) {
 
 // Two rounds of 7 messages inside, two of 7 between: the seventh of each host, and the same rank's of the others.
 TEST(PredictedCosts, OurOwnSumsByHostsHaveTheirFormula) {
-  auto options = plain_options();
-  options.ranks = 64;
-  options.ranks_per_host = 8;
-  options.host_bandwidth = 1e10;
-  options.host_latency = 1e-6;
+  auto options = host_options();
   options.message = 1e-7;
   const double inside = 2 * (1e-6 + 7e-7 + kData * 7 / 8 / 1e10);
   const double between = 2 * (1e-3 + 7e-7 + kData / 8 * 7 / 8 * 8 / 1e9);
