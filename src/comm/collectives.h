@@ -29,7 +29,7 @@ inline constexpr std::int64_t kGatherSliceBytes = std::int64_t{1} << 20;
 inline constexpr std::int64_t kPieceBytes = std::int64_t{1} << 23;
 inline constexpr std::int64_t kPieceBytesInMemory = std::int64_t{1} << 21;
 
-/// One of the two.
+/// That of an engine.
 inline std::int64_t piece_bytes_of(const Engine& engine) {
   return engine.shares_memory() ? kPieceBytesInMemory : kPieceBytes;
 }

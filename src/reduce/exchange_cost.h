@@ -55,7 +55,7 @@ struct ExchangeSize {
   double elements = 0;
   double element_bytes = 4;
   bool can_exchange = true;                               ///< ranks reach each other; else every call is an all-gather
-  double piece_bytes = static_cast<double>(kPieceBytes);  ///< Communicator::piece_bytes
+  double piece_bytes = static_cast<double>(kPieceBytes);  ///< piece_bytes_of() its engine
   bool sums_natively = false;                             ///< an all-reduce is one of the engine's
   bool by_hosts = false;                                  ///< all-reduces are; then what follows counts
   double hosts = 1;

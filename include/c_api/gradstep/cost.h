@@ -22,8 +22,8 @@
  *                 have the same piece; one round inside each host, in which they give the sums. Inside, a round takes
  *                 l + (H - 1) o and a byte 1 / b; between hosts L + (P / H - 1) o and H / B.
  *
- * Adasum and sparse sums have exchanges of their own. Nothing overlaps but rounds of gradstep's own collectives, where
- * several channels have buckets: their time is divided by the buckets that are under way at once. Ranks are in step.
+ * Adasum and sparse sums have exchanges of their own. With several channels, the time of gradstep's own rounds is
+ * divided by the number of buckets that are under way at once. Nothing else overlaps, and ranks are in step.
  * Sources: Thakur, Rabenseifner, Gropp 2005 (ring, tree); Culler et al. 1993 (LogP).
  */
 #ifndef GRADSTEP_COST_H
