@@ -17,6 +17,7 @@
 #include "optim/first_order/first_order_optimizer.h"
 #include "optim/first_order/typed_options.h"
 #include "optim/shampoo/shampoo.h"
+#include "reduce/reducer.h"
 
 using namespace gradstep;
 
@@ -133,6 +134,14 @@ gradstep_metric metric(const char* name, int64_t value) {
   record.parameter = record.block = record.axis = -1;
   record.value = static_cast<double>(value);
   return record;
+}
+
+gradstep_sharding_options checked_sharding(const gradstep_sharding_options* options) {
+  const auto read = read_struct_or({}, "options", options);
+  check_choice("options.gradients", read.gradients, 2, "0 (local) or 1 (reduced)");
+  check_choice("options.average", read.average, 3, "0 (unset), 1 (sum) or 2 (mean)");
+  check_choice("options.preconditioners", read.preconditioners, 2, "0 (replicated) or 1 (owned)");
+  return read;
 }
 
 gradstep_tensor state_view(Optimizer& impl, size_t index, const char* name, const Array& array) {
@@ -405,13 +414,31 @@ gradstep_status gradstep_sharding_options_init(gradstep_sharding_options* o, siz
 gradstep_status gradstep_optimizer_attach_comm(gradstep_optimizer* optimizer, gradstep_comm* comm,
                                                const gradstep_sharding_options* options) noexcept {
   return with(optimizer, [&](Optimizer& impl) {
-    const auto read = read_struct_or({}, "options", options);
-    check_choice("options.gradients", read.gradients, 2, "0 (local) or 1 (reduced)");
-    check_choice("options.average", read.average, 3, "0 (unset), 1 (sum) or 2 (mean)");
-    check_choice("options.preconditioners", read.preconditioners, 2, "0 (replicated) or 1 (owned)");
+    const auto read = checked_sharding(options);
     if (comm == nullptr) return impl.attach(nullptr, read);
     const InUse use(comm);
     impl.attach(use->impl.get(), read);
+  });
+}
+
+gradstep_status gradstep_optimizer_attach_reducer(gradstep_optimizer* optimizer, gradstep_reducer* reducer,
+                                                  const gradstep_sharding_options* options) noexcept {
+  return with(optimizer, [&](Optimizer& impl) {
+    const auto read = checked_sharding(options);
+    const InUse use(reducer);
+    Reducer& gradients = *use->impl;
+    if (gradients.schema().digest(/*arithmetic=*/true) != impl.schema().digest(/*arithmetic=*/true)) {
+      fail_argument("reducer: has other parameters ({}) than the optimizer, expected its {}", gradients.schema().size(),
+                    impl.schema().size());
+    }
+    const auto groups = gradients.groups();
+    const bool is_new = gradients.deal(impl.slices_of(groups, gradients.comm().world_size()));
+    try {
+      impl.attach(&gradients.comm(), read, groups);
+    } catch (...) {
+      if (is_new) gradients.collect();
+      throw;
+    }
   });
 }
 

@@ -15,43 +15,37 @@ std::int64_t aligned(std::int64_t bytes) {
   return (bytes + kRegionAlignment - 1) / kRegionAlignment * kRegionAlignment;
 }
 
-bool is_divided_among(std::span<const double> costs, std::size_t i) { return costs.empty() || costs[i] == 0; }
-
-/// Parameters in their order, and after them those that are not divided, by the rank that has them.
-std::vector<std::size_t> by_owner(std::span<const std::vector<Slice>> slices, std::span<const double> costs) {
-  const std::size_t count = slices.front().size();
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (is_divided_among(costs, i)) order.push_back(i);
-  }
-  for (const std::vector<Slice>& own : slices) {
-    for (std::size_t i = 0; i < count; ++i) {
-      if (!is_divided_among(costs, i) && own[i].size > 0) order.push_back(i);
-    }
-  }
-  return order;
-}
-
 }  // namespace
 
-std::vector<ArenaRegion> arena_regions(const Schema& schema, std::span<const std::vector<Slice>> slices,
-                                       std::span<const double> costs, std::int32_t own_rank, bool arithmetic) {
+std::vector<ArenaRegion> arena_regions(const Schema& schema, const Dealing& dealing, const RankSlices& slices,
+                                       std::int32_t own_rank, bool arithmetic) {
+  constexpr std::int32_t kUndivided = -1;
   std::vector<ArenaRegion> all;
-  for (const std::size_t i : by_owner(slices, costs)) {
+  const auto append = [&](std::size_t i, std::int32_t group) {
     const DType dtype = arithmetic ? arithmetic_dtype(schema[i].dtype) : schema[i].dtype;
-    const bool is_divided = is_divided_among(costs, i);
-    auto region = std::find_if(all.begin(), all.end(),
-                               [&](const ArenaRegion& r) { return r.dtype == dtype && r.is_divided == is_divided; });
-    if (region == all.end()) {
-      region = all.insert(all.end(), ArenaRegion{});
-      region->dtype = dtype;
-      region->is_divided = is_divided;
-      region->counts.resize(slices.size());
+    // A group's regions are the last ones.
+    const auto is_its = [&](const ArenaRegion& r) { return r.dtype == dtype && r.group == group; };
+    const auto found = std::find_if(all.rbegin(), all.rend(), is_its);
+    ArenaRegion& region = found != all.rend() ? *found : all.emplace_back();
+    region.dtype = dtype;
+    region.group = group;
+    region.parameters.push_back(i);
+    region.first.push_back(region.elements);
+    region.elements += schema[i].size;
+    region.counts.resize(slices.size());
+    for (std::size_t r = 0; r < slices.size(); ++r) region.counts[r] += slices[r][i].size;
+  };
+  std::int32_t group = 0;
+  for (const std::vector<std::size_t>& parameters : dealing.groups_of(schema)) {
+    for (const std::size_t i : parameters) {
+      if (!dealing.is_undivided(i)) append(i, group);
     }
-    region->parameters.push_back(i);
-    region->first.push_back(region->elements);
-    region->elements += schema[i].size;
-    for (std::size_t r = 0; r < slices.size(); ++r) region->counts[r] += slices[r][i].size;
+    ++group;
+  }
+  for (const std::vector<Slice>& own : slices) {
+    for (std::size_t i = 0; i < schema.size(); ++i) {
+      if (dealing.is_undivided(i) && own[i].size > 0) append(i, kUndivided);
+    }
   }
   std::int64_t offset = 0;
   for (ArenaRegion& region : all) {

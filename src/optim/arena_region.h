@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The arena of a sharded step, through which tensors travel: one region for each dtype, and one for those of it that
-// one rank each has as a whole.
+// The arena of a sharded step, through which tensors travel: one region for each dtype of each group of parameters, and
+// one for those that one rank each has as a whole.
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,15 @@
 
 #include "backend/site.h"
 #include "core/schema.h"
-#include "optim/state/stored_state.h"
+#include "core/slice.h"
+#include "optim/dealing.h"
 
 namespace gradstep {
 
 /// Parameters of one dtype, one after the other in the arena. A rank's slices of them are contiguous there.
 struct ArenaRegion {
   DType dtype = DType::f32;
-  bool is_divided = true;
+  std::int32_t group = 0;  ///< of the dealing; -1 = one rank each has the parameters as a whole
   std::vector<std::size_t> parameters;
   std::vector<std::int64_t> first;   ///< by position: where the parameter begins, in elements
   std::vector<std::int64_t> counts;  ///< elements by rank
@@ -34,10 +35,9 @@ struct ArenaRegion {
   Array all(const Buffer& arena) const { return array(arena, 0, elements); }
 };
 
-/// `slices`: by rank, then parameter. `costs`: of parameters that are not divided (sharding.h). `arithmetic`:
-/// parameters lie there in their arithmetic types.
-std::vector<ArenaRegion> arena_regions(const Schema& schema, std::span<const std::vector<Slice>> slices,
-                                       std::span<const double> costs, std::int32_t own_rank, bool arithmetic);
+/// `slices` as `dealing` gives them. `arithmetic`: parameters lie there in their arithmetic types.
+std::vector<ArenaRegion> arena_regions(const Schema& schema, const Dealing& dealing, const RankSlices& slices,
+                                       std::int32_t own_rank, bool arithmetic);
 /// The size of an arena that has room for them.
 std::int64_t arena_bytes(std::span<const ArenaRegion> regions);
 

@@ -12,7 +12,7 @@
 #include "core/deadline.h"
 #include "core/function_ref.h"
 #include "core/schema.h"
-#include "optim/state/stored_state.h"
+#include "core/slice.h"
 #include "rules/room.h"
 
 namespace gradstep {
@@ -23,7 +23,7 @@ class ChunkPartials {
   ChunkPartials(const Site& site, DataPlane& data) : site_(site), data_(data) {}
 
   /// slices[r][i] is what rank r has of parameter i. `is_whole`: every rank has everything, and nothing is gathered.
-  void deal(const Schema& schema, const std::vector<std::vector<Slice>>& slices, std::int32_t rank, bool is_whole);
+  void deal(const Schema& schema, const RankSlices& slices, std::int32_t rank, bool is_whole);
 
   /// Chunks of all ranks.
   std::int64_t count() const { return total_; }

@@ -37,8 +37,12 @@ class Optimizer : public SteppedModel {
   /// Collective. Deals the state out over the ranks of `comm`, or gathers it with NULL. A failure on one rank is one on
   /// all, and nothing has changed. NULL on an optimizer that is not sharded does nothing. Where a part of the state is
   /// gone on one of the ranks, it is lost on all of them, and what is dealt out waits for a saved one; with NULL a rank
-  /// that finds a peer gone throws the first time.
-  void attach(Communicator* comm, const gradstep_sharding_options& options);
+  /// that finds a peer gone throws the first time. With `groups` (Dealing) steps get their gradients in slices: by
+  /// step_sharded() alone.
+  void attach(Communicator* comm, const gradstep_sharding_options& options,
+              const std::vector<std::vector<std::size_t>>& groups = {});
+  /// What attach() with `groups` gives the ranks. Throws UNSUPPORTED where every rank steps the whole model.
+  DealtSlices slices_of(const std::vector<std::vector<std::size_t>>& groups, std::int32_t ranks) const;
   /// False from a failed exchange or half a step on, until state is loaded or copied in.
   bool state_is_whole() const { return wholeness_.holds(); }
   /// Throws INVALID_STATE.
@@ -107,8 +111,8 @@ class Optimizer : public SteppedModel {
   StepOutcome outcome(const StepGuards& guards);
   /// The ranks that share the state, as far as is known.
   bool can_be_reached() const { return !is_sharded() || sharding_->comm().status().code == GRADSTEP_OK; }
-  void deal_out(const std::shared_ptr<Communicator>& channel, const gradstep_sharding_options& options, bool keep,
-                const Deadline& deadline);
+  void deal_out_state(const std::shared_ptr<Communicator>& channel, const gradstep_sharding_options& options,
+                      const Dealing& dealing, bool keep, const Deadline& deadline);
 
   std::string rule_text_;
   std::vector<OwnAverage> own_averages_;  // by group; empty = none

@@ -21,21 +21,26 @@ namespace {
 /// What must be equal on all ranks before state is dealt out: the schema, then these.
 constexpr std::size_t kRuleFact = Schema::kDigestSize;
 constexpr std::size_t kStepFact = kRuleFact + 1;
+constexpr std::size_t kGroupFact = kStepFact + 1;
 
 std::vector<std::uint64_t> state_facts(const Schema& schema, const std::string& rule, std::int64_t step_count,
-                                       const gradstep_sharding_options& options) {
-  std::vector<std::uint64_t> facts(kStepFact + 1);
+                                       const gradstep_sharding_options& options, const Dealing& dealing) {
+  std::vector<std::uint64_t> facts(kGroupFact + 1);
   const auto digest = schema.digest(/*arithmetic=*/false);
   std::copy(digest.begin(), digest.end(), facts.begin());
   const std::int32_t words[] = {options.gradients, options.average, options.preconditioners};
   facts[kRuleFact] = hash_bytes(words, sizeof words, hash_bytes(rule.data(), rule.size()));
   facts[kStepFact] = static_cast<std::uint64_t>(step_count);
+  for (const std::vector<std::size_t>& group : dealing.groups) {
+    facts[kGroupFact] = hash_bytes(group.data(), group.size() * sizeof group[0], facts[kGroupFact] + 1);
+  }
   return facts;
 }
 
 std::string state_fact_text(std::size_t i) {
   if (i < kRuleFact) return Schema::kDigestWords[i];
-  return i == kRuleFact ? "the rule or its options" : "the step count";
+  if (i == kRuleFact) return "the rule or its options";
+  return i == kStepFact ? "the step count" : "the reducer's buckets";
 }
 
 }  // namespace
@@ -45,6 +50,11 @@ StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards
   take(buffers);
   check_state_is_whole();
   Sharding& sharding = *sharding_;
+  if (sharding.takes_slices() != exchange.in_slices) {
+    fail(GRADSTEP_ERR_INVALID_STATE,
+         "the optimizer's gradients are those of the reducer that it was attached with: step it by an updater that has "
+         "both");
+  }
   StepGuards guards = asked;
   const Deadline deadline = sharding.comm().deadline();
   const Sharding::Agreement agreed = agree_on_step(guards, exchange, deadline);
@@ -91,14 +101,17 @@ Sharding::Agreement Optimizer::agree_on_step(const StepGuards& guards, const Gra
   const StepAgreement terms(hyper_parameters(), guards, exchange, site().is_host() ? t() : 0);
   try {
     numbers_.take();
-    own.found_inf = guards.found_inf != nullptr && read(site().queue(), guards.found_inf) != 0;
     own.wants_norm = guards.norm == nullptr && guards.depends_on_norm();
+    own.any_gradient = true;
+    if (exchange.is_agreed) return own;
+    own.found_inf = guards.found_inf != nullptr && read(site().queue(), guards.found_inf) != 0;
     own.facts = terms.digest();
   } catch (...) {
     failure = std::current_exception();
     own.has_failed = true;
   }
   try {
+    if (exchange.is_agreed) std::rethrow_exception(failure);
     const Sharding::Agreement agreed = sharding_->agree(buffers_.grads, exchange, own, deadline);
     if (!agreed.is_equal) terms.compare(sharding_->comm(), deadline);
     return agreed;
@@ -109,11 +122,24 @@ Sharding::Agreement Optimizer::agree_on_step(const StepGuards& guards, const Gra
   }
 }
 
+DealtSlices Optimizer::slices_of(const std::vector<std::vector<std::size_t>>& groups, std::int32_t ranks) const {
+  const Dealing dealing = dealing_by(groups);
+  if (dealing.is_whole) {
+    fail(GRADSTEP_ERR_UNSUPPORTED,
+         "reducer: every rank of a {} steps the whole model, with gradients of all parameters", kind());
+  }
+  DealtSlices dealt{deal_out(schema(), dealing, ranks), {}};
+  for (std::size_t i = 0; i < schema().size(); ++i) dealt.is_undivided.push_back(dealing.is_undivided(i));
+  return dealt;
+}
+
 // A state of which a part is gone can be gathered by nobody. The ranks that are to share it agree, over their own
 // channel, on whether that is so: one of them may have finished the exchange in which another one failed.
-void Optimizer::attach(Communicator* comm, const gradstep_sharding_options& options) {
+void Optimizer::attach(Communicator* comm, const gradstep_sharding_options& options,
+                       const std::vector<std::vector<std::size_t>>& groups) {
   if (comm == nullptr && !is_sharded()) return;  // views of the state stay valid
   const Deadline deadline = comm != nullptr ? comm->deadline() : sharding_->comm().deadline();
+  const Dealing dealing = dealing_by(groups);
   std::shared_ptr<Communicator> channel;
   if (comm != nullptr) channel = comm->private_channel(deadline);
   const auto all_have_it = [&] {
@@ -122,7 +148,7 @@ void Optimizer::attach(Communicator* comm, const gradstep_sharding_options& opti
   };
   if (all_have_it()) {
     try {
-      return deal_out(channel, options, /*keep=*/true, deadline);
+      return deal_out_state(channel, options, dealing, /*keep=*/true, deadline);
     } catch (...) {
       const std::exception_ptr failure = std::current_exception();
       bool is_kept = true;
@@ -135,15 +161,15 @@ void Optimizer::attach(Communicator* comm, const gradstep_sharding_options& opti
     }
   }
   if (is_sharded()) sharding_->comm().abort();  // peers that do not know it yet wait for nothing
-  deal_out(channel, options, /*keep=*/false, deadline);
+  deal_out_state(channel, options, dealing, /*keep=*/false, deadline);
   wholeness_.lose();
   context()->log().write(GRADSTEP_LOG_WARNING, "optimizer {}: its state is lost with a peer: load a saved one", kind());
 }
 
 // All ranks take the new sharding or none does: those that share the state now, if it is kept, and those that are to
 // share it. The latter have the last word, for they go on together.
-void Optimizer::deal_out(const std::shared_ptr<Communicator>& channel, const gradstep_sharding_options& options,
-                         bool keep, const Deadline& deadline) {
+void Optimizer::deal_out_state(const std::shared_ptr<Communicator>& channel, const gradstep_sharding_options& options,
+                               const Dealing& dealing, bool keep, const Deadline& deadline) {
   Communicator* present = keep && is_sharded() ? &sharding_->comm() : nullptr;
   // Ranks vote equally often, whatever has failed and whether they share state now.
   const auto agree = [&](const char* what, FunctionRef<void()> body) {
@@ -171,8 +197,8 @@ void Optimizer::deal_out(const std::shared_ptr<Communicator>& channel, const gra
   std::vector<std::uint64_t> room;
   agree("share the state", [&] {
     if (channel == nullptr) return;
-    next = make_sharding(channel, options);
-    facts = state_facts(schema(), rule_text_, keep ? step_count() : 0, options);
+    next = std::make_unique<Sharding>(*context(), site(), channel, schema(), options, dealing);
+    facts = state_facts(schema(), rule_text_, keep ? step_count() : 0, options, dealing);
     if (keep) values = hyper_parameters().facts();
     room.resize(std::max(facts.size(), values.size()) * static_cast<std::size_t>(channel->world_size()));
   });

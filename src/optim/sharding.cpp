@@ -4,12 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "core/absence.h"
 #include "core/error.h"
 #include "kernels/norm_scale.h"
-#include "optim/assignment.h"
 
 namespace gradstep {
 
@@ -42,9 +40,10 @@ bool is_fact_equal(const double* control, double ranks) {
   return static_cast<std::uint64_t>(control[1]) * static_cast<std::uint64_t>(ranks) == sum * sum;
 }
 
-GradientExchange exchange_of(const gradstep_sharding_options& options) {
+GradientExchange exchange_of(const gradstep_sharding_options& options, bool in_slices) {
   GradientExchange exchange;
-  exchange.gradients = options.gradients;
+  exchange.gradients = in_slices ? GRADSTEP_SHARDED_GRADIENTS_REDUCED : options.gradients;
+  exchange.in_slices = in_slices;
   exchange.average = options.average == GRADSTEP_AVERAGE_UNSET ? GRADSTEP_AVERAGE_MEAN : options.average;
   return exchange;
 }
@@ -52,25 +51,37 @@ GradientExchange exchange_of(const gradstep_sharding_options& options) {
 }  // namespace
 
 Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Communicator> channel,
-                   const Schema& schema, const gradstep_sharding_options& options, Dealing dealing,
-                   const std::vector<double>& costs)
+                   const Schema& schema, const gradstep_sharding_options& options, const Dealing& dealing)
     : site_(site),
       comm_(std::move(channel)),
       data_(*comm_, context, site),
       options_(options),
-      exchange_(exchange_of(options)),
-      dealing_(dealing),
+      exchange_(exchange_of(options, !dealing.groups.empty())),
+      is_whole_(dealing.is_whole),
+      slices_(deal_out(schema, dealing, comm_->world_size())),
       parameters_(site, data_, arena_, work_, part_),
       partials_(site, data_) {
   own_norm_.work = &own_work_;
-  deal_out(schema, costs);
   partials_.deal(schema, slices_, comm_->rank(), is_whole());
-  gradient_regions_ = arena_regions(schema, slices_, costs, comm_->rank(), /*arithmetic=*/true);
+  if (!takes_slices()) gradient_regions_ = arena_regions(schema, dealing, slices_, comm_->rank(), /*arithmetic=*/true);
   std::vector<ArenaRegion> params;
-  if (!is_whole()) params = arena_regions(schema, slices_, costs, comm_->rank(), /*arithmetic=*/false);
+  if (!is_whole()) params = arena_regions(schema, dealing, slices_, comm_->rank(), /*arithmetic=*/false);
   arena_ = site_.allocate(static_cast<std::size_t>(std::max(arena_bytes(gradient_regions_), arena_bytes(params))),
                           /*zeroed=*/false);
+  place_gradients(schema);
+  if (!is_whole()) {
+    parameters_.place(schema, slices_[static_cast<std::size_t>(comm_->rank())], std::move(params));
+  }
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    work_.append(schema[i].size);
+    own_work_.append(slice(i).size);
+    part_.append_part(slice(i).begin, slice(i).size);
+    may_be_unused_.push_back(schema[i].may_be_unused);
+    has_wide_ = has_wide_ || schema[i].dtype == DType::f64;
+  }
+}
 
+void Sharding::place_gradients(const Schema& schema) {
   gradient_slices_.resize(schema.size());
   gradients_in_.resize(schema.size());
   for (ArenaRegion& region : gradient_regions_) {
@@ -91,46 +102,6 @@ Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Com
     }
   }
   whole_slices_ = gradient_slices_;
-  if (!is_whole()) {
-    parameters_.place(schema, slices_[static_cast<std::size_t>(comm_->rank())], std::move(params));
-  }
-  for (std::size_t i = 0; i < schema.size(); ++i) {
-    work_.append(schema[i].size);
-    own_work_.append(slice(i).size);
-    part_.append_part(slice(i).begin, slice(i).size);
-    may_be_unused_.push_back(schema[i].may_be_unused);
-  }
-}
-
-// A chunk goes to the rank in whose share of all elements that are dealt so its middle lies.
-void Sharding::deal_out(const Schema& schema, const std::vector<double>& costs) {
-  const auto ranks = static_cast<std::size_t>(comm_->world_size());
-  slices_.assign(ranks, std::vector<Slice>(schema.size()));
-  const auto is_one = [&](std::size_t i) { return !costs.empty() && costs[i] > 0; };
-  std::int64_t total = 0;
-  for (std::size_t i = 0; i < schema.size(); ++i) total += is_one(i) ? 0 : schema[i].size;
-  const std::vector<std::int32_t> owners = assign_longest_first(costs, comm_->world_size());
-  std::int64_t before = 0;
-  const auto give = [&](std::size_t i, std::size_t rank, std::int64_t offset, std::int64_t length) {
-    Slice& slice = slices_[rank][i];
-    if (slice.size == 0) slice.begin = offset;
-    slice.size += length;
-  };
-  for (std::size_t i = 0; i < schema.size(); ++i) {
-    const std::int64_t size = schema[i].size;
-    if (is_whole() || is_one(i)) {
-      const auto owner = is_whole() ? 0 : static_cast<std::size_t>(owners[i]);
-      for (std::size_t r = owner; r < (is_whole() ? ranks : owner + 1); ++r) give(i, r, 0, size);
-      continue;
-    }
-    for (std::int64_t offset = 0; offset < size; offset += kChunk) {
-      const std::int64_t length = std::min(kChunk, size - offset);
-      const double middle = static_cast<double>(before) + static_cast<double>(length) / 2;
-      const auto share = static_cast<std::size_t>(middle * static_cast<double>(ranks) / static_cast<double>(total));
-      before += length;
-      give(i, std::min(share, ranks - 1), offset, length);
-    }
-  }
 }
 
 Sharding::Agreement Sharding::agree(const BufferList& grads, const GradientExchange& exchange, Agreement own,
@@ -175,12 +146,17 @@ void Sharding::bring_gradients(const BufferList& grads, const GradientExchange& 
   const double ranks = comm_->world_size();
   const bool local = exchange.gradients == GRADSTEP_SHARDED_GRADIENTS_LOCAL;
   const bool weighted = local && exchange.average == GRADSTEP_AVERAGE_WEIGHTED;
-  if (is_whole() && !local) {
+  for (std::size_t i = 0; exchange.in_slices && i < grads.size(); ++i) {
+    if (is_absent(grads[i]) || grads[i].size == slice(i).size) continue;
+    fail(GRADSTEP_ERR_INVALID_STATE, "the reducer's slice of parameter {} has {} elements, the optimizer's {}", i,
+         grads[i].size, slice(i).size);
+  }
+  if (exchange.in_slices || (is_whole() && !local)) {
     gradient_slices_.assign(grads.begin(), grads.end());
     gradients_version_ = grads.version;
     return;
   }
-  const double weight_sum = control_[kWeight];
+  const double weight_sum = weighted ? control_[kWeight] : 0;
   show_gradients(grads.arrays, local);
   if (weighted && exchange.weight == 0) {
     // Gradients of weight 0 are not read.
@@ -250,8 +226,7 @@ const double* Sharding::norm(const Deadline& deadline) {
     site_.backend().fold(partials, count, norm, site_.queue());
   };
   fold_squares(1);
-  const auto is_wide = [](const ArenaRegion& region) { return region.dtype == DType::f64; };
-  if (std::ranges::none_of(gradient_regions_, is_wide)) return norm;
+  if (!has_wide_) return norm;
   data_.settle(deadline);
   const double scale = kernels::norm_scale(read(site_.queue(), norm));
   if (scale == 1) return norm;

@@ -1,12 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A model spread over ranks: who owns which part of every tensor, and how gradients and parameters travel in a step.
+// A model spread over ranks: who owns which part of every tensor (dealing.h), and how gradients and parameters travel
+// in a step.
 //
-// The chunks of parameters, in the order of the schema, are dealt out in one contiguous run per rank, by elements. A
-// slice thus begins at a multiple of kChunk, so that a norm is folded from the very partials of an unsharded step and
-// block codes stay whole. Tensors that a rule works on as a whole go to one rank each, the dearest first
-// (assignment.h). An optimizer that deals out something else than elements gets whole tensors on every rank.
+// A slice begins at a multiple of kChunk, so that a norm is folded from the very partials of an unsharded step and
+// block codes stay whole. An optimizer that deals out something else than elements gets whole tensors on every rank.
 #pragma once
 
 #include <cstdint>
@@ -22,35 +21,33 @@
 #include "gradstep/sharding.h"
 #include "optim/arena_region.h"
 #include "optim/chunk_partials.h"
+#include "optim/dealing.h"
 #include "optim/staged_parameters.h"
-#include "optim/state/stored_state.h"
 
 namespace gradstep {
 
 /// How the gradients of a sharded step become one.
 struct GradientExchange {
   std::int32_t gradients = GRADSTEP_SHARDED_GRADIENTS_LOCAL;
+  bool in_slices = false;  ///< what is given are this rank's slices of the gradients of all ranks
+  bool is_agreed = false;  ///< the ranks have compared what a step needs to be equal, and none has found_inf
   std::int32_t average = GRADSTEP_AVERAGE_MEAN;
   double weight = 1;            ///< of this rank, for AVERAGE_WEIGHTED
   bool needs_gradient = false;  ///< no step where no rank has a gradient
   std::uint64_t window = 0;     ///< stands for what ranks must agree on of the window that the gradients are of
 };
 
-enum class Dealing : std::uint8_t {
-  chunks,  ///< every rank has slices of its own
-  whole,   ///< every rank has everything: gradients are all-reduced, parameters stay where they are
-};
-
 class Sharding {
  public:
-  /// `channel` is this object's own. `site` is the optimizer's, and outlives this. `costs`: of the parameters that one
-  /// rank has as a whole; 0 = ranks have slices, as of all if it is empty.
+  /// `channel` is this object's own. `site` is the optimizer's, and outlives this. Where `dealing` has groups, steps
+  /// get their gradients in slices.
   Sharding(const Context& context, const Site& site, std::shared_ptr<Communicator> channel, const Schema& schema,
-           const gradstep_sharding_options& options, Dealing dealing, const std::vector<double>& costs);
+           const gradstep_sharding_options& options, const Dealing& dealing);
 
   const gradstep_sharding_options& options() const { return options_; }
   const GradientExchange& default_exchange() const { return exchange_; }
-  bool is_whole() const { return dealing_ == Dealing::whole; }
+  bool is_whole() const { return is_whole_; }
+  bool takes_slices() const { return exchange_.in_slices; }
   Communicator& comm() const { return *comm_; }
   DataPlane& data() const { return data_; }
 
@@ -67,7 +64,7 @@ class Sharding {
   struct Agreement {
     bool found_inf = false;     ///< in: here; out: on any rank
     bool wants_norm = false;    ///< equal on all ranks, or MISMATCH on all
-    bool any_gradient = false;  ///< out: some rank has a gradient
+    bool any_gradient = false;  ///< out: some rank has a gradient, as far as ranks were asked
     bool has_failed = false;    ///< in: this rank cannot step; ABORTED on all
     std::uint64_t facts = 0;    ///< in: stands for what must be equal on all ranks
     bool is_equal = true;       ///< out: `facts` is
@@ -76,8 +73,8 @@ class Sharding {
   Agreement agree(const BufferList& grads, const GradientExchange& exchange, Agreement own, const Deadline& deadline);
   /// Brings every rank its slices of the gradients for which agree() was called. Collective.
   void bring_gradients(const BufferList& grads, const GradientExchange& exchange, const Deadline& deadline);
-  /// By parameter: this rank's slice, contiguous in the arithmetic dtype (whole and REDUCED: the host's own); no data =
-  /// no rank has a gradient.
+  /// By parameter: this rank's slice, contiguous in the arithmetic dtype (whole and REDUCED: the host's own; in slices:
+  /// those); no data = no rank has a gradient.
   BufferList gradients() const { return {gradient_slices_, gradients_version_}; }
   /// What ranks measure of their chunks, brought together.
   const ChunkPartials& partials() const { return partials_; }
@@ -92,7 +89,7 @@ class Sharding {
   std::int64_t bytes() const;
 
  private:
-  void deal_out(const Schema& schema, const std::vector<double>& costs);
+  void place_gradients(const Schema& schema);
   void show_gradients(std::span<const Array> grads, bool local);
 
   const Site& site_;
@@ -100,8 +97,9 @@ class Sharding {
   mutable DataPlane data_;  // of comm_
   gradstep_sharding_options options_;
   GradientExchange exchange_;
-  Dealing dealing_;
-  std::vector<std::vector<Slice>> slices_;  // by rank, then parameter
+  bool is_whole_;
+  bool has_wide_ = false;  // f64 gradients
+  RankSlices slices_;
   std::vector<bool> may_be_unused_;
   WorkList work_;      // of the whole tensors
   WorkList own_work_;  // of this rank's slices

@@ -89,12 +89,6 @@ void SteppedModel::add(Addition addition) noexcept {
   work_ = std::move(addition.work);
 }
 
-std::unique_ptr<Sharding> SteppedModel::make_sharding(std::shared_ptr<Communicator> channel,
-                                                      const gradstep_sharding_options& options) const {
-  return std::make_unique<Sharding>(*context_, site_, std::move(channel), schema_, options, traits_.dealing,
-                                    undivided_);
-}
-
 // What can fail on one rank comes first and is agreed on.
 void SteppedModel::prepare_move(const Sharding* next, bool keep, const Deadline& deadline) {
   const bool is_spread = keep && is_sharded();

@@ -49,8 +49,8 @@ class SteppedModel {
     /// The texts of rules that are written as text; empty = there are none.
     std::string rule_texts = {};           // NOLINT(readability-redundant-member-init): most have none
     std::vector<const char*> state_names;  ///< "statistics.{block}.{axis}" stands for all that begin with "statistics."
-    Dealing dealing = Dealing::chunks;
-    bool flags_at_site = false;  ///< the step that the backend makes writes the flags
+    bool steps_whole = false;              ///< sharded, every rank still steps the whole model
+    bool flags_at_site = false;            ///< the step that the backend makes writes the flags
   };
   /// What happens to the state.
   enum class StateEvent : std::uint8_t {
@@ -115,8 +115,10 @@ class SteppedModel {
 
   /// By parameter: what a step of it costs, where one rank is to have all of it; 0 = ranks have slices.
   void set_undivided(std::vector<double> costs) { undivided_ = std::move(costs); }
-  std::unique_ptr<Sharding> make_sharding(std::shared_ptr<Communicator> channel,
-                                          const gradstep_sharding_options& options) const;
+  /// `groups`: as of Dealing.
+  Dealing dealing_by(std::vector<std::vector<std::size_t>> groups) const {
+    return {undivided_, std::move(groups), traits_.steps_whole};
+  }
   /// Collective among the ranks that share the state. Makes ready, aside, what is to be elsewhere under `next`, with
   /// its numbers if `keep`. A rank that fails leaves no other one in an exchange.
   void prepare_move(const Sharding* next, bool keep, const Deadline& deadline);

@@ -8,6 +8,14 @@ namespace gradstep {
 
 namespace {
 
+/// Elements [begin, begin + size) of a contiguous array; no data = none.
+Array part_of(const Array& whole, std::int64_t begin, std::int64_t size) {
+  Array part = whole;
+  part.size = size;
+  if (whole.data != nullptr) part.data = static_cast<std::byte*>(whole.data) + begin * size_of(whole.dtype);
+  return part;
+}
+
 using Clock = std::chrono::steady_clock;
 
 std::int64_t nanoseconds_since(Clock::time_point start) {
@@ -32,8 +40,6 @@ Bucket::Bucket(ExchangeResources& resources, const Schema& schema, const BucketP
     work_[k].append(size);
     offset += size;
   }
-  const Array result = exchange_->result();
-  itself_.add({result, result}, plan_.elements);
   const std::int64_t ranks = resources_.comm->world_size();
   stats_.mode = options.mode;
   stats_.elements = plan_.elements;
@@ -41,13 +47,33 @@ Bucket::Bucket(ExchangeResources& resources, const Schema& schema, const BucketP
   stats_.bytes_dense = 2 * (ranks - 1) * plan_.elements * size_of(plan_.dtype) / ranks;
 }
 
-Array Bucket::part_of(const Array& whole, std::size_t position) const {
-  Array part = whole;
-  part.size = schema_[plan_.parameters[position]].size;
-  if (whole.data != nullptr) {
-    part.data = static_cast<std::byte*>(whole.data) + offsets_[position] * size_of(whole.dtype);
-  }
-  return part;
+void Bucket::deal(BucketSlices slices) {
+  collect();
+  slices_ = std::move(slices);
+  exchange_->deal(&*slices_);
+  itself_.clear();
+}
+
+void Bucket::collect() noexcept {
+  if (!slices_) return;
+  exchange_->deal(nullptr);
+  slices_.reset();
+  itself_.clear();
+}
+
+/// Where the parameter at `position` is packed.
+Array Bucket::packed_in(const Array& whole, std::size_t position) const {
+  const std::int64_t size = schema_[plan_.parameters[position]].size;
+  const bool in_order_of_ranks = slices_ && exchange_->scatters();
+  return part_of(whole, in_order_of_ranks ? slices_->offsets[position] : offsets_[position], size);
+}
+
+Array Bucket::result_of(std::size_t position) const {
+  const Array result = exchange_->result();
+  if (!slices_) return part_of(result, offsets_[position], schema_[plan_.parameters[position]].size);
+  const Slice own = slices_->own[position];
+  const std::int64_t begin = exchange_->scatters() ? slices_->places[position] : offsets_[position] + own.begin;
+  return part_of(result, begin, own.size);
 }
 
 void Bucket::begin(double multiplier) {
@@ -59,7 +85,7 @@ void Bucket::begin(double multiplier) {
 CombineItem Bucket::addition_of(std::size_t position, const Array& grad) const {
   Array added = grad;
   if (multiplier_ == 0) added.data = nullptr;  // a gradient of weight 0 is not read
-  return {part_of(exchange_->packed(), position), added, part_of(exchange_->carried(), position), multiplier_,
+  return {packed_in(exchange_->packed(), position), added, packed_in(exchange_->carried(), position), multiplier_,
           exchange_->carried_factor()};
 }
 
@@ -91,6 +117,7 @@ Bucket::Packing& Bucket::packing_of(const BufferList& grads) {
 
 void Bucket::pack(const BufferList& grads) {
   const auto start = Clock::now();
+  exchange_->take_memory();
   Packing& packing = packing_of(grads);
   Queue& queue = resources_.site.queue();
   if (exchange_->carried().data == nullptr) {
@@ -104,6 +131,7 @@ void Bucket::pack(const BufferList& grads) {
 
 void Bucket::pack(std::size_t position, const Array& grad) {
   const auto start = Clock::now();
+  exchange_->take_memory();
   const CombineItem sum = addition_of(position, grad);
   Queue& queue = resources_.site.queue();
   if (sum.b.data == nullptr) {
@@ -137,6 +165,7 @@ void Bucket::exchange(const Deadline& deadline) {
   try {
     resources_.follow(packed_);
     if (!is_empty()) exchange_->exchange(divisor, deadline, stats);
+    if (exchange_->scatters()) exchange_->give_memory(resources_.record_lane());
   } catch (...) {
     change_stats([&] { stats_ = stats; });
     throw;
@@ -154,6 +183,8 @@ void Bucket::divide(double weight) {
     const Array result = exchange_->result();
     queue.zero(result.data, static_cast<std::size_t>(result.bytes()));
   } else if (!exchange_->is_divided_by_weight()) {
+    const Array result = exchange_->result();
+    if (itself_.items().empty()) itself_.add({result, result}, result.size);
     resources_.backend().copy(itself_.plan(), 1, weight, queue);
   }
 }

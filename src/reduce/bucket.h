@@ -8,6 +8,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "backend/own_plan.h"
@@ -32,8 +33,14 @@ class Bucket {
   const BucketChoice& choice() const { return choice_; }
   BucketExchange& exchange() { return *exchange_; }
   const BucketExchange& exchange() const { return *exchange_; }
-  /// The outcome of the parameter at `position`.
-  Array result_of(std::size_t position) const { return part_of(exchange_->result(), position); }
+  /// The outcome of the parameter at `position`; dealt out: of this rank's slice of it.
+  Array result_of(std::size_t position) const;
+  /// From now on the outcome is dealt out. Takes memory; that of the whole bucket is given back when the next window
+  /// begins.
+  void deal(BucketSlices slices);
+  /// Before that window: as it was.
+  void collect() noexcept;
+  const std::optional<BucketSlices>& slices() const { return slices_; }
 
   /// A new window. Gradients are multiplied by `multiplier` as they are packed; at 0 they are not read.
   void begin(double multiplier);
@@ -63,7 +70,7 @@ class Bucket {
     OwnPlan<CombinePlan, CombineItem> sums;
   };
 
-  Array part_of(const Array& whole, std::size_t position) const;
+  Array packed_in(const Array& whole, std::size_t position) const;
   CombineItem addition_of(std::size_t position, const Array& grad) const;
   Packing& packing_of(const BufferList& grads);
   void count_packing(std::chrono::steady_clock::time_point start);
@@ -74,6 +81,7 @@ class Bucket {
   const BucketChoice choice_;
   std::unique_ptr<BucketExchange> exchange_;
   std::vector<std::int64_t> offsets_;   // by position, elements
+  std::optional<BucketSlices> slices_;  // dealt out
   std::vector<WorkList> work_;          // by position
   std::array<Packing, 2> packings_;     // what is packed and what is carried change places in some modes
   OwnPlan<CopyPlan, CopyItem> itself_;  // the result, to be divided

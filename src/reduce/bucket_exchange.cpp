@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/bucket_exchange.h"
 
+#include <utility>
+
 #include "reduce/adasum.h"
 #include "reduce/half.h"
 #include "reduce/int8.h"
@@ -17,12 +19,37 @@ class DenseExchange final : public BucketExchange {
   using BucketExchange::BucketExchange;
 
   void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override {
+    if (scatters()) {
+      for (const BucketSlices::Segment& segment : slices().segments) {
+        const Array all = part(packed(), segment.begin, segment.size());
+        data().reduce_scatter_v(all, segment.counts, GRADSTEP_REDUCE_SUM, divisor, deadline);
+        const Array own = part(packed(), segment.own_begin, segment.own_count);
+        const Array kept = part(result(), segment.place, segment.own_count);
+        queue().copy(kept.data, own.data, static_cast<std::size_t>(own.bytes()));
+      }
+      stats.algorithm = GRADSTEP_EXCHANGE_SCATTER;
+      return;
+    }
     data().all_reduce(packed(), GRADSTEP_REDUCE_SUM, divisor, deadline);
     stats.algorithm = GRADSTEP_EXCHANGE_ALL_REDUCE;
   }
+
+ private:
+  bool can_scatter() const override { return true; }
 };
 
 }  // namespace
+
+void BucketExchange::deal(const BucketSlices* slices) {
+  if (!can_scatter()) return;
+  Buffer piece;
+  if (slices != nullptr) {
+    piece = resources_.site.allocate(static_cast<std::size_t>(slices->piece * size_of(plan_.dtype)), /*zeroed=*/false);
+  }
+  piece_ = std::move(piece);
+  slices_ = slices;
+  lend_from(slices != nullptr ? resources_.pool.get() : nullptr);
+}
 
 std::unique_ptr<BucketExchange> make_bucket_exchange(ExchangeResources& resources, const BucketPlan& plan,
                                                      const gradstep_reducer_options& options,

@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "gradstep/reducer.h"
+#include "reduce/bucket_slices.h"
 #include "reduce/exchange_resources.h"
 #include "reduce/kept_tensor.h"
+#include "reduce/lent_memory.h"
 #include "reduce/plan.h"
 
 namespace gradstep {
@@ -21,23 +23,33 @@ class BucketExchange {
   /// `options` are the reducer's, with the mode that this bucket has.
   BucketExchange(ExchangeResources& resources, const BucketPlan& plan, const gradstep_reducer_options& options,
                  bool zeroed = false)
-      : resources_(resources), plan_(plan), options_(options), memory_(allocate(zeroed)) {}
+      : resources_(resources), plan_(plan), options_(options), memory_(resources.site, bytes_of(plan), zeroed) {}
   virtual ~BucketExchange() = default;
   BucketExchange(const BucketExchange&) = delete;
   BucketExchange& operator=(const BucketExchange&) = delete;
 
-  /// Where the gradients of the next window are packed: plan.elements numbers of plan.dtype.
-  virtual Array packed() const { return array(memory_); }
+  /// From now on the outcome is this rank's slices, where the mode can scatter; `slices` outlive this. Their memory is
+  /// taken here, that of what is packed comes from the pool of the resources from the next window on. NULL, before that
+  /// window: as it was.
+  void deal(const BucketSlices* slices);
+  bool scatters() const { return slices_ != nullptr && can_scatter(); }
+
+  /// Where the gradients of the next window are packed: plan.elements numbers of plan.dtype. Behind take_memory().
+  virtual Array packed() const { return whole(); }
   /// What is added to them on the way, element by element, multiplied by carried_factor(); data NULL = nothing.
   virtual Array carried() const { return {}; }
   virtual double carried_factor() const { return 1; }
   /// exchange() has divided by the total weight, where that is what the sum is to be divided by.
   virtual bool is_divided_by_weight() const { return false; }
-  /// Where the outcome of an exchange is seen. Stays where it is.
-  virtual Array result() const { return array(memory_); }
+  /// Where the outcome of an exchange is seen: the bucket, or, scattered, this rank's piece. Stays where it is.
+  virtual Array result() const { return scatters() ? piece() : whole(); }
 
   /// A new window begins: what an exchange that failed has prepared is forgotten.
   void begin() { has_sent_ = false; }
+  /// Before anything is packed, as often as one likes.
+  virtual void take_memory() { memory_.take(resources_.site); }
+  /// The exchange has ended, and nothing that is packed is read again, but before `last_use`.
+  virtual void give_memory(const Event& last_use) noexcept { memory_.give(last_use); }
   /// What is packed becomes what all ranks packed, divided by `divisor`. Collective; never called for an empty bucket.
   /// Like all that queues work here, in the order of the lane.
   /// A failure leaves behind nothing that a later window could see.
@@ -62,12 +74,21 @@ class BucketExchange {
   virtual void rejoin(std::int32_t /*root*/, const Deadline& /*deadline*/) {}
 
  protected:
-  void set_has_sent() { has_sent_ = true; }
-  Buffer allocate(bool zeroed) const {
-    const std::int64_t bytes = plan_.elements * size_of(plan_.dtype);
-    return resources_.site.allocate(static_cast<std::size_t>(bytes), zeroed);
+  /// exchange() can stop at the slices of each rank.
+  virtual bool can_scatter() const { return false; }
+  /// The memory of what is packed is a pool's.
+  virtual void lend_from(MemoryPool* pool) { memory_.lend_from(pool); }
+  const BucketSlices& slices() const { return *slices_; }
+  /// Of an array that has `begin` elements before them.
+  static Array part(const Array& of, std::int64_t begin, std::int64_t count) {
+    return compact_array(static_cast<std::byte*>(of.data) + begin * size_of(of.dtype), count, of.dtype);
   }
+
+  void set_has_sent() { has_sent_ = true; }
+  Buffer allocate(bool zeroed) const { return resources_.site.allocate(bytes_of(plan_), zeroed); }
   Array array(const Buffer& buffer) const { return {buffer.data(), plan_.elements, plan_.dtype, 0, nullptr, nullptr}; }
+  Array whole() const { return {memory_.data(), plan_.elements, plan_.dtype, 0, nullptr, nullptr}; }
+  Array piece() const { return compact_array(piece_.data(), slices_->piece, plan_.dtype); }
   Backend& backend() const { return resources_.backend(); }
   /// The lane's.
   Queue& queue() const { return resources_.lane().queue(); }
@@ -81,8 +102,14 @@ class BucketExchange {
   const BucketPlan plan_;
 
  private:
+  static std::size_t bytes_of(const BucketPlan& plan) {
+    return static_cast<std::size_t>(plan.elements * size_of(plan.dtype));
+  }
+
   const gradstep_reducer_options options_;
-  Buffer memory_;
+  LentMemory memory_;
+  const BucketSlices* slices_ = nullptr;
+  Buffer piece_;  // this rank's, where the exchange scatters
   bool has_sent_ = false;
 };
 

@@ -33,6 +33,29 @@ Array BucketLayout::result_of(std::size_t parameter) const {
   return result;
 }
 
+void BucketLayout::deal(const DealtSlices& dealt) {
+  const auto rank = static_cast<std::size_t>(comm().rank());
+  try {
+    for (const auto& bucket : buckets_) bucket->deal(bucket_slices(bucket->plan(), schema_, dealt, rank));
+  } catch (...) {
+    collect();
+    throw;
+  }
+  is_dealt_ = true;
+}
+
+bool BucketLayout::is_dealt_as(const DealtSlices& dealt) const {
+  const auto rank = static_cast<std::size_t>(comm().rank());
+  return std::ranges::all_of(buckets_, [&](const auto& bucket) {
+    return bucket->slices() == bucket_slices(bucket->plan(), schema_, dealt, rank);
+  });
+}
+
+void BucketLayout::collect() noexcept {
+  for (const auto& bucket : buckets_) bucket->collect();
+  is_dealt_ = false;
+}
+
 std::vector<BucketChoice> BucketLayout::choose(const std::vector<BucketPlan>& plans,
                                                std::span<gradstep_bucket_statistics> found, const Deadline& deadline) {
   const std::int32_t by_hosts = comm().host_sums() != nullptr ? 1 : 0;
@@ -126,7 +149,9 @@ Buckets BucketLayout::buckets_with(std::span<const BucketChoice> choices) const 
     const bool is_free = (options().candidates & GRADSTEP_CANDIDATE_HOSTS) != 0;
     const bool has_hosts = comm().host_sums() != nullptr;
     if (!is_free || !has_hosts) choice.by_hosts = has_hosts ? 1 : 0;
-    if (choice != present.choice()) fresh[b] = make_bucket(b, present.plan(), choice, present.stats());
+    if (choice == present.choice()) continue;
+    fresh[b] = make_bucket(b, present.plan(), choice, present.stats());
+    if (present.slices()) fresh[b]->deal(*present.slices());
   }
   return fresh;
 }

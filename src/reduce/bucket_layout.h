@@ -32,6 +32,12 @@ class BucketLayout {
   Bucket& bucket_of(std::size_t parameter) const { return *buckets_[places_[parameter].bucket]; }
   /// The parameter's outcome of the last window.
   Array result_of(std::size_t parameter) const;
+  /// The outcome is dealt out from now on: of every bucket, or, on an exception, of none. Before the next window
+  /// collect() undoes it.
+  void deal(const DealtSlices& dealt);
+  void collect() noexcept;
+  bool is_dealt() const { return is_dealt_; }
+  bool is_dealt_as(const DealtSlices& dealt) const;
   /// Some bucket keeps something for the next window.
   bool has_memory() const { return has_memory_; }
 
@@ -66,6 +72,7 @@ class BucketLayout {
   std::vector<Place> places_;  // by parameter
   bool has_memory_ = false;
   bool has_chosen_ = false;
+  bool is_dealt_ = false;
 };
 
 }  // namespace gradstep

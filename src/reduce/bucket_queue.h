@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -41,6 +42,8 @@ class BucketQueue {
   void let_leave(std::size_t end, const Deadline& deadline);
   /// let_leave(), and returns when all are exchanged, by `deadline`.
   void exchange_all(std::size_t end, const Deadline& deadline);
+  /// Waits until at most `most` of the buckets that may leave are not exchanged, or until no more are.
+  void wait_for_room(std::size_t most);
   /// One bucket on the host's thread. Nothing is running.
   void exchange_alone(std::size_t bucket, const Deadline& deadline);
   /// Throws the window's error if it is known by now, and no more buckets can leave. With several channels a failure
@@ -83,6 +86,7 @@ class BucketQueue {
   bool overlaps_;
   std::vector<Clock::duration> waited_;  // by bucket
 
+  std::condition_variable exchanged_;
   mutable std::mutex mutex_;              // guards all below, and what tracks have, while progress threads serve
   std::size_t full_ = 0;                  // buckets that may leave
   std::size_t done_ = 0;                  // how many are exchanged

@@ -48,6 +48,7 @@ void ExchangeResources::open_channels(std::size_t buckets, const Deadline& deadl
     next.comm = comm->private_channel(deadline);
     next.data = std::make_unique<DataPlane>(*next.comm, *context, next.lane());
     next.state = state;
+    next.pool = pool;
   }
 }
 

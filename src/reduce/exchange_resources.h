@@ -15,6 +15,7 @@
 #include "core/function_ref.h"
 #include "core/schema.h"
 #include "gradstep/reducer.h"
+#include "reduce/lent_memory.h"
 
 namespace gradstep {
 
@@ -59,6 +60,8 @@ struct ExchangeResources {
     site.queue().check_not_capturing("ranks exchange something");
     return site.queue().record();
   }
+  /// A point behind what the lane has now, for the site's order. Nothing where the lane is the site.
+  Event record_lane() const { return own_stream != nullptr ? own_lane.queue().record() : Event(); }
   void follow(const Event& event) const {
     if (own_stream != nullptr) own_lane.queue().wait(event);
   }
@@ -87,7 +90,8 @@ struct ExchangeResources {
   std::shared_ptr<Communicator> comm;
   std::unique_ptr<DataPlane> data;  ///< of comm, on memory of the site, in the order of the lane
   std::shared_ptr<WindowState> state = std::make_shared<WindowState>();
-  std::vector<std::unique_ptr<ExchangeResources>> further;  ///< of the other channels
+  std::shared_ptr<MemoryPool> pool = std::make_shared<MemoryPool>();  ///< for what is packed, where it is scattered
+  std::vector<std::unique_ptr<ExchangeResources>> further;            ///< of the other channels
   // The present window.
   std::optional<double> total_weight;  ///< all ranks', where an exchange has asked for it
   bool has_queued = false;             ///< exchanges are on their way on the device

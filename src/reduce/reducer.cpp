@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "comm/all_or_none.h"
 #include "core/error.h"
 #include "core/weight.h"
 
@@ -49,9 +50,47 @@ void Reducer::push(std::size_t index, const Array& grad) {
 }
 
 void Reducer::wait(const BufferList& results) {
+  if (!results.empty()) check_brings_all("results");
   if (!open_) open_window(1);  // this rank had no gradient at all; the others may
   finish_window(results, comm().deadline());
   commit();
+}
+
+void Reducer::finish_pushed() { finish_window({}, comm().deadline()); }
+
+std::vector<std::vector<std::size_t>> Reducer::groups() const {
+  std::vector<std::vector<std::size_t>> all;
+  for (const auto& bucket : layout_.buckets()) all.push_back(bucket->parameters());
+  return all;
+}
+
+bool Reducer::deal(const DealtSlices& dealt) {
+  check_closed();
+  if (is_dealt()) {
+    if (layout_.is_dealt_as(dealt)) return false;
+    fail(GRADSTEP_ERR_INVALID_STATE, "reducer: its gradients are dealt out to the ranks of another optimizer");
+  }
+  try {
+    all_or_none(&comm(), "deal out the reducer's buckets", comm().deadline(), [&] { layout_.deal(dealt); });
+  } catch (...) {
+    collect();
+    throw;
+  }
+  outcome_.forget_buckets();
+  return true;
+}
+
+void Reducer::collect() noexcept {
+  layout_.collect();
+  outcome_.forget_buckets();
+}
+
+void Reducer::check_brings_all(const char* what) const {
+  if (!is_dealt()) return;
+  fail(GRADSTEP_ERR_UNSUPPORTED,
+       "{}: each rank of this reducer has its slices of the gradients alone, for the optimizer that was attached with "
+       "it",
+       what);
 }
 
 void Reducer::finish_window(const BufferList& targets, const Deadline& deadline) {
@@ -82,6 +121,7 @@ void Reducer::settle(std::span<const std::unique_ptr<Bucket>> exchanged, const D
 }
 
 void Reducer::reduce(const BufferList& grads, const BufferList& results, double weight) {
+  if (!results.empty()) check_brings_all("results");
   exchange_window(grads, weight, results);
   commit();
 }
@@ -97,6 +137,8 @@ void Reducer::exchange_window(const BufferList& grads, double weight, const Buff
     for (const auto& bucket : layout_.buckets()) {
       // Buckets before it are exchanged meanwhile; with a single bucket there is nothing to gain.
       if (packing_.full_buckets() > 0) queue_.let_leave(packing_.full_buckets(), deadline);
+      // What has left lends its memory to the next one.
+      if (is_dealt()) queue_.wait_for_room(resources_.further.size() + 1);
       packing_.pack(*bucket, grads);
     }
   } catch (...) {
@@ -108,6 +150,7 @@ void Reducer::exchange_window(const BufferList& grads, double weight, const Buff
 
 void Reducer::reduce_bucket(std::size_t index, const BufferList& arrays, double weight) {
   check_closed();
+  check_brings_all("reduce_bucket");
   Bucket& bucket = *layout_.buckets()[index];
   const std::span alone(&layout_.buckets()[index], 1);
   bucket_targets_.assign(arrays.begin(), arrays.end());

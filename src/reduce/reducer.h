@@ -59,15 +59,32 @@ class Reducer {
   bool is_idle() const { return queue_.is_idle() && resources_.site.is_idle() && resources_.lane().is_idle(); }
   void cancel();
 
+  /// The parameters of each bucket, in the order of packing.
+  std::vector<std::vector<std::size_t>> groups() const;
+  /// Collective. From now on a window brings this rank its slices alone. False where that was so already. Throws with
+  /// nothing changed on any rank, INVALID_STATE where other slices are dealt out.
+  bool deal(const DealtSlices& dealt);
+  /// Before the next window: undoes it.
+  void collect() noexcept;
+  bool is_dealt() const { return layout_.is_dealt(); }
+  /// Of the memory in which dealt buckets take turns.
+  std::int64_t lent_bytes() const { return resources_.pool->bytes(); }
+  bool is_open() const { return open_; }
+  /// wait() without commit().
+  void finish_pushed();
+
   /// Asks for the control exchange in every window: the updater's way to learn that no rank had anything.
   void always_control() { control_.always(); }
   /// After a window with a control exchange: did any rank have a gradient?
   bool any_gradient() const { return control_.any_gradient(); }
 
-  /// The outcome of the last window, in the buckets; data NULL where no rank had a gradient.
+  /// The outcome of the last window, in the buckets, dealt out: this rank's slices; data NULL where no rank had a
+  /// gradient.
   BufferList gradients() { return outcome_.gradients(); }
   /// The norm of gradients(), at the site.
   const double* norm() { return outcome_.norm(); }
+  /// Throws UNSUPPORTED where a window brings slices alone.
+  void check_brings_all(const char* what) const;
   std::vector<gradstep_bucket_statistics> bucket_stats() const;
 
   /// Windows leave something behind for the next one.

@@ -21,14 +21,14 @@ class WindowOutcome {
   /// There is none until complete().
   void forget() { is_complete_ = is_measured_ = false; }
   void complete() { is_complete_ = true; }
-  /// The layout has other buckets now.
+  /// The layout has other buckets now, or what they bring is another part of the model.
   void forget_buckets();
 
   /// Copies it to `targets`, but to those that are absent or have no gradient on any rank.
   void write(const BufferList& targets);
 
   // Throw INVALID_STATE unless complete.
-  /// In the buckets; data NULL where no rank had a gradient.
+  /// In the buckets, dealt out: this rank's slices; data NULL where no rank had a gradient.
   BufferList gradients();
   /// The norm of gradients(), at the site.
   const double* norm();

@@ -145,10 +145,48 @@ bool Updater::flush(const BufferList& params) {
     }
     return finish_window({params, {}, {}}, 1);
   }
+  if (!accumulator_ && reducer_ && reducer_->is_open()) return finish_pushed(params);
   if (!accumulator_ || accumulator_->ready() || !accumulator_->flush()) return false;
   window_ = Window::open;
   ++stats_.windows;
   return finish_window({params, {}, {}}, 1);
+}
+
+/// A reducer whose windows bring slices serves the optimizer that it was attached with.
+void Updater::check_slices() const {
+  const bool brings = reducer_ && reducer_->is_dealt();
+  const bool takes = optimizer_->is_sharded() && optimizer_->sharding()->takes_slices();
+  if (brings == takes && !(local_ && brings)) return;
+  if (takes) {
+    fail(GRADSTEP_ERR_INVALID_STATE,
+         "the optimizer takes its slices of the gradients from the reducer that it was "
+         "attached with, expected an updater of both");
+  }
+  fail(GRADSTEP_ERR_INVALID_STATE,
+       "the reducer brings each rank its slices of the gradients, expected sync 0 and an optimizer that is attached "
+       "with "
+       "it");
+}
+
+/// The window that the host has pushed into the reducer. What ranks must agree on is compared behind its exchanges,
+/// which may be under way.
+bool Updater::finish_pushed(const BufferList& params) {
+  check_slices();
+  if (local_) {
+    fail(GRADSTEP_ERR_INVALID_STATE,
+         "flush: the reducer has an open window, but ranks step before they exchange (sync)");
+  }
+  const std::exception_ptr failure = refresh_hyper_parameters();
+  ++stats_.windows;
+  {
+    const Stopwatch stopwatch(stats_.reduce_nanoseconds);
+    reducer_->finish_pushed();
+    if (agrees()) static_cast<void>(agree(failure, /*is_finite=*/true));
+  }
+  if (failure) std::rethrow_exception(failure);
+  window_ = Window::reduced;
+  StepBuffers buffers{params, reducer_->gradients(), {}};
+  return close_window(step(buffers, nullptr));
 }
 
 /// The gradients of `buffers` are the window where no accumulator has gathered it.
@@ -158,7 +196,10 @@ bool Updater::finish_window(StepBuffers buffers, double weight) {
   // Also where recover() has dropped the reducer since: a window that is stepped is not stepped again.
   const bool is_stepped = window_ == Window::stepped;
   const bool is_dense = !reducer_ || reducer_->options().mode == GRADSTEP_REDUCER_DENSE;
-  const bool reduces_itself = optimizer_->is_sharded() && is_dense && !(local_ && (reducer_ || is_stepped));
+  const bool takes_slices = reducer_ && reducer_->is_dealt();
+  check_slices();
+  const bool reduces_itself =
+      optimizer_->is_sharded() && is_dense && !takes_slices && !(local_ && (reducer_ || is_stepped));
   if (reduces_itself) return finish_sharded(buffers, weight);
   // A host's schedule that fails does so here, and stops all ranks.
   const std::exception_ptr failure = refresh_hyper_parameters();
@@ -299,13 +340,17 @@ StepGuards Updater::step_guards() const {
 bool Updater::step(const StepBuffers& buffers, const double* norm) {
   const Stopwatch stopwatch(stats_.step_nanoseconds);
   StepGuards guards = step_guards();
-  if (norm == nullptr && reducer_ && (guards.max_norm > 0 || guards.skip_nonfinite)) norm = reducer_->norm();
+  const bool in_slices = reducer_ && reducer_->is_dealt();
+  const bool needs_norm = guards.max_norm > 0 || guards.skip_nonfinite;
+  if (norm == nullptr && reducer_ && !in_slices && needs_norm) norm = reducer_->norm();
   guards.norm = norm;
   bool applied = false;
   if (optimizer_->is_sharded()) {
     // The reducer has done what a sharded step would do with gradients of its own.
     GradientExchange reduced = optimizer_->sharding()->default_exchange();
     reduced.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
+    reduced.in_slices = in_slices;
+    reduced.is_agreed = agrees() && optimizer_->site().is_host();
     applied = optimizer_->step_sharded(buffers, guards, reduced).applied;
   } else {
     applied = optimizer_->step(buffers, guards).applied;

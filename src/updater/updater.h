@@ -83,6 +83,8 @@ class Updater {
   /// The ranks' gradients are averaged by their weights.
   bool averages_by_weight() const;
   bool finish_window(StepBuffers buffers, double weight);
+  bool finish_pushed(const BufferList& params);
+  void check_slices() const;
   bool step(const StepBuffers& buffers, const double* norm);
   bool close_window(bool applied);
 

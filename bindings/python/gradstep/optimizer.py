@@ -29,6 +29,7 @@ from gradstep._streams import stream_of
 from gradstep.communicator import Communicator
 from gradstep.context import Context
 from gradstep.errors import InvalidArgument, InvalidState, Unsupported
+from gradstep.reducer import Reducer
 from gradstep.schedule import Number, Schedule, as_schedule
 
 
@@ -403,7 +404,7 @@ class Optimizer(SavedState):
 
     def shard(
         self,
-        comm: Communicator | None,
+        comm: Communicator | Reducer | None,
         gradients: str = "local",
         average: str = "mean",
         preconditioners: str = "replicated",
@@ -413,7 +414,9 @@ class Optimizer(SavedState):
         From then on step() is collective: it reduces the gradients, steps, and gathers the new parameters, with the
         bits of a dense reducer and an unsharded optimizer. The communicator may be shared or closed afterwards.
 
-        comm: None gathers the state again and ends the sharding.
+        comm: None gathers the state again and ends the sharding. A Reducer of the same parameters brings each rank its
+            share of the gradients, whose memory is freed as their bucket leaves (ZeRO, stage 2): steps are then those of
+            an Updater with this optimizer and this reducer, and `gradients` and `average` do not matter.
         gradients: "local" (each rank's own) or "reduced" (equal on all ranks already).
         average: "mean" or "sum" of local gradients.
         preconditioners: of Shampoo: "replicated" (each root is computed by one rank, all have the matrices) or "owned"
@@ -428,7 +431,10 @@ class Optimizer(SavedState):
         options.gradients = enum_value("SHARDED_GRADIENTS_", gradients, "gradients")
         options.average = enum_value("AVERAGE_", average, "average")
         options.preconditioners = enum_value("SHARDED_PRECONDITIONERS_", preconditioners, "preconditioners")
-        _native.optimizer_attach_comm(self._pointer, None if comm is None else comm._pointer, options)
+        if isinstance(comm, Reducer):
+            _native.optimizer_attach_reducer(self._pointer, comm._pointer, options)
+        else:
+            _native.optimizer_attach_comm(self._pointer, None if comm is None else comm._pointer, options)
 
     def _refuse_to_free_views(self) -> None:
         if self._leases:

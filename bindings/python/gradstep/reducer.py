@@ -180,13 +180,17 @@ class Reducer(SavedState):
         self._handle.call(_native.reducer_begin, real("weight", weight))
 
     def push(self, i: int, grad: Array) -> None:
-        """Hands in the gradient of parameter i as soon as it is ready, in any order; it is borrowed until wait().
+        """Hands in the gradient of parameter i as soon as it is ready, in any order.
+
+        On the CPU it is copied; on a device it is borrowed until wait(), or the flush() of an updater.
 
         A bucket that this fills is exchanged while the caller goes on; before push() returns with one rank, after
         split(), with MPI without THREAD_MULTIPLE, and with host collectives without any_thread, dup and abort.
         """
-        self._lent.append(_native.lend_array(grad, "grad"))
-        self._handle.call(_native.reducer_push, index("i", i), self._lent[-1])
+        lent = _native.lend_array(grad, "grad")
+        if self._handle.stream is not None:
+            self._lent.append(lent)
+        self._handle.call(_native.reducer_push, index("i", i), lent)
 
     def wait(self, results: Gradients | None = None) -> None:
         """Ends a window of pushes. The outcome is written to `results` where they are not None; see gradients()."""

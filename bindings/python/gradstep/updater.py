@@ -85,6 +85,7 @@ class Updater(SavedState):
         self._pointer = self._handle.pointer
         self._driven = (optimizer._handle, None if reducer is None else reducer._handle)
         """What keeps the arrays that they were lent."""
+        self._lent: list[object] = [] if reducer is None else reducer._lent
         self._drives = ", ".join(type(each).__name__ for each in (accumulator, reducer, optimizer) if each is not None)
         self._given = {"sync": sync, **options}
 
@@ -104,8 +105,14 @@ class Updater(SavedState):
         return self._handle.call(_native.updater_push, parameters, grads, weight)
 
     def flush(self, parameters: Arrays) -> bool:
-        """Ends a partial window, or retries one whose exchange failed. Collective with a reducer."""
-        return self._handle.call(_native.updater_flush, parameters)
+        """Ends a partial window, or retries one whose exchange failed. Collective with a reducer.
+
+        Without an accumulator it ends the window that pushes of the reducer have begun, and steps.
+        """
+        try:
+            return self._handle.call(_native.updater_flush, parameters)
+        finally:
+            self._lent.clear()
 
     def recover(self, comm: Communicator | None, parameters: Arrays) -> None:
         """Continues over a new communicator after a failure: all ranks take the state of the furthest. Collective.

@@ -175,7 +175,8 @@ enum gradstep_exchange_algorithm {
   GRADSTEP_EXCHANGE_GATHER = 3,        /* each rank got all ranks' elements */
   GRADSTEP_EXCHANGE_SPARSE_GATHER = 4, /* each rank got all ranks' selections */
   GRADSTEP_EXCHANGE_SPARSE_SPLIT = 5,  /* each rank summed its share of the selections */
-  GRADSTEP_EXCHANGE_FACTORS = 6        /* all-reduces of low-rank factors */
+  GRADSTEP_EXCHANGE_FACTORS = 6,       /* all-reduces of low-rank factors */
+  GRADSTEP_EXCHANGE_SCATTER = 7        /* each rank got its slices of the sum (gradstep_optimizer_attach_reducer) */
 };
 
 /* One bucket of the plan; also the element of gradstep_reducer_stats. Times are since creation, in nanoseconds. */

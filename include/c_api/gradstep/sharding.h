@@ -8,6 +8,7 @@
 
 #include "gradstep/comm.h"
 #include "gradstep/optimizer.h"
+#include "gradstep/reducer.h"
 
 #if defined(__cplusplus)
 extern "C" {
@@ -51,10 +52,9 @@ GRADSTEP_API gradstep_status gradstep_sharding_options_init(gradstep_sharding_op
  * (gradstep_optimizer_state) are UNSUPPORTED, and those handed out before become invalid with this call. The optimizer
  * takes a channel of its own (gradstep_comm_dup); options NULL = defaults.
  * Returns: with nothing changed on any rank, INVALID_ARGUMENT (an option outside its enum), INVALID_STATE (one of the
- * handles is in use), MISMATCH (ranks whose parameters, rule or options of it, hyper-parameters or step
- * count differ), OUT_OF_MEMORY, ABORTED (another
- * rank failed, e.g. had no memory: its own status says why), UNSUPPORTED (OWNED with eigenvalue_corrected), and the
- * statuses of a collective call.
+ * handles is in use), MISMATCH (ranks whose parameters, rule or options of it, hyper-parameters or step count differ),
+ * OUT_OF_MEMORY, ABORTED (another rank failed, e.g. had no memory: its own status says why), UNSUPPORTED (OWNED with
+ * eigenvalue_corrected), and the statuses of a collective call.
  *
  * A step compares hyper-parameters, guards and the step count first: MISMATCH on all ranks where they differ, and
  * where a rank's schedule fails its own status there and ABORTED on the others, with nothing changed or lost.
@@ -74,6 +74,27 @@ GRADSTEP_API gradstep_status gradstep_sharding_options_init(gradstep_sharding_op
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_attach_comm(gradstep_optimizer* optimizer, gradstep_comm* comm,
                                                             const gradstep_sharding_options* options) GRADSTEP_NOEXCEPT;
+
+/*
+ * Collective. Shards the state over the ranks of a reducer of the same parameters, which brings the gradients of each
+ * step (ZeRO, stage 2): as gradstep_optimizer_attach_comm, but for this.
+ * - Shares are dealt out bucket by bucket. From then on a window of the reducer brings each rank its share alone:
+ *   buckets of the modes DENSE, HALF and BFLOAT16 are reduce-scattered, those of other modes go to all ranks as before.
+ * - Scattered buckets take turns in a few pieces of memory: gradients have no memory but a rank's share of them once
+ *   their bucket has left. The host may free a gradient when gradstep_reducer_push has copied it.
+ * - An updater with this optimizer and this reducer makes the steps: by gradstep_updater_push, or, without an
+ *   accumulator, by gradstep_reducer_push for each gradient and gradstep_updater_flush. Other steps are INVALID_STATE.
+ * - The reducer serves optimizers of these shares alone: its gradients, norm and results are UNSUPPORTED.
+ * - options->gradients and options->average do not matter: the reducer's average does.
+ * Results have the bits of the reducer's mode and an unsharded step. gradstep_optimizer_attach_comm with comm NULL ends
+ * it, for the optimizer.
+ * Returns: as gradstep_optimizer_attach_comm; INVALID_ARGUMENT too for a reducer of other parameters, INVALID_STATE if
+ * the reducer has an open window, or serves other shares, UNSUPPORTED for a Shampoo, whose ranks need all gradients.
+ * Source: Rajbhandari et al. 2020 (ZeRO, stage 2).
+ */
+GRADSTEP_API gradstep_status gradstep_optimizer_attach_reducer(gradstep_optimizer* optimizer, gradstep_reducer* reducer,
+                                                               const gradstep_sharding_options* options)
+    GRADSTEP_NOEXCEPT;
 
 #if defined(__cplusplus)
 }

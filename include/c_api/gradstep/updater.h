@@ -105,8 +105,10 @@ GRADSTEP_API gradstep_status gradstep_updater_push(gradstep_updater* updater, co
                                                    int32_t* applied_out) GRADSTEP_NOEXCEPT;
 
 /*
- * Ends a partial window, or retries a READY one whose exchange failed. Collective with a reducer: all ranks flush after
- * the same number of pushes. An empty window on all ranks is OK and applies nothing. *applied_out as in push.
+ * Ends a partial window, or retries a READY one whose exchange failed. Without an accumulator it ends the window that
+ * gradstep_reducer_push has begun, and steps: an error of its exchange drops that window. Collective with
+ * a reducer: all ranks flush after the same number of pushes. An empty window on all ranks is OK and applies nothing.
+ * *applied_out as in push.
  * Returns: INVALID_ARGUMENT, INVALID_STATE (as push; or the last push failed, nobody has finished its window since, and
  * there is no accumulator that would have kept its gradients: push them again), CALLBACK, NUMERIC (as push), and the
  * statuses of a collective call.

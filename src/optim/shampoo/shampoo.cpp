@@ -76,7 +76,7 @@ Shampoo::Shampoo(std::shared_ptr<Context> context, const gradstep_shampoo_option
                 std::vector<GroupFields>(1, {ShampooOptions::fields(), ShampooOptions(options).values}),
                 {.kind = "shampoo",
                  .state_names = names_of_state(ShampooOptions(options).average),
-                 .dealing = Dealing::whole,
+                 .steps_whole = true,
                  .flags_at_site = false}),
       options_(options),
       preconditioning_(site().backend().make_preconditioning(options_.form)),

@@ -7,16 +7,9 @@
 #include <vector>
 
 #include "core/array.h"
+#include "core/slice.h"
 
 namespace gradstep {
-
-/// Elements [begin, begin + size) of a tensor.
-struct Slice {
-  std::int64_t begin = 0;
-  std::int64_t size = 0;
-
-  bool operator==(const Slice&) const = default;
-};
 
 /// One array of the state in the form that it is kept in: this rank's part of it. A tensor in codes has several.
 struct StoredState {

@@ -18,6 +18,7 @@
 namespace gradstep::inline cpp_v0 {
 
 class Communicator;
+class Reducer;
 
 /// All hyper-parameter groups.
 inline constexpr std::int32_t kAllGroups = -1;
@@ -226,6 +227,9 @@ class Optimizer : public SavedState<Optimizer, gradstep_optimizer_save, gradstep
 
   /// Deals the state out to the ranks; collective, as steps are from then on (<gradstep/sharding.h>).
   void attach(Communicator& comm, const ShardingOptions& options = {});
+  /// The ranks of a reducer of the same parameters, which brings each of them its share of the gradients; an updater of
+  /// both makes the steps.
+  void attach(Reducer& reducer, const ShardingOptions& options = {});
   /// Gathers it again. Collective while it is sharded.
   void detach() { check(gradstep_optimizer_attach_comm(c(), nullptr, nullptr)); }
 

@@ -98,4 +98,9 @@ class Reducer : public SavedState<Reducer, gradstep_reducer_save, gradstep_reduc
   std::size_t size_;  // parameters
 };
 
+inline void Optimizer::attach(Reducer& reducer, const ShardingOptions& options) {
+  const gradstep_sharding_options c_options = options.c();
+  check(gradstep_optimizer_attach_reducer(c(), reducer.c(), &c_options));
+}
+
 }  // namespace gradstep::inline cpp_v0

@@ -87,7 +87,21 @@ statistics(updater::Updater) = statistics(C.gradstep_updater_stats, C.gradstep_u
 Deals the optimizer's state out to the ranks of `comm`: from here on each keeps and steps a share of it, and steps are
 collective. `gradients` says whether those of a step are each rank's own (`:local`) or equal on all (`:reduced`). With `nothing` for
 `comm` the state is gathered again. Collective.
+
+    shard!(optimizer, reducer; options...)
+
+Deals it out to the ranks of a reducer of the same parameters, which from here on brings each its share of the gradients.
+An updater of both makes the steps.
 """
+function shard!(optimizer::Optimizer, reducer::Reducer; options...)
+    fields = Ref(with(defaults(C.gradstep_sharding_options), options))
+    alone(optimizer.handle, reducer.handle) do pointer, reducer_pointer
+        check(C.gradstep_optimizer_attach_reducer(pointer, reducer_pointer, fields))
+        optimizer.handle.keeps.is_sharded = true
+    end
+    return optimizer
+end
+
 function shard!(optimizer::Optimizer, comm::Union{Nothing, Communicator}; options...)
     fields = Ref(with(defaults(C.gradstep_sharding_options), options))
     alone(optimizer.handle, handle_of(comm)) do pointer, comm_pointer

@@ -16,6 +16,7 @@ use crate::metrics::Metric;
 use crate::named_rule::{CRule, NamedRule};
 use crate::options::Field;
 use crate::parameter::{Parameter, Schema};
+use crate::reducer::Reducer;
 use crate::rule::Rule;
 use crate::schedule::Schedule;
 use crate::step::{StepOptions, StepResult};
@@ -340,6 +341,17 @@ impl Optimizer {
         let comm = comm.map_or(null_mut(), Communicator::as_ptr);
         // SAFETY: two handles, and options that live during the call.
         check(unsafe { sys::gradstep_optimizer_attach_comm(self.as_ptr(), comm, &options) })
+    }
+
+    /// Collective: deals the state out to the ranks of a reducer of the same parameters, which from then on brings each
+    /// of them its share of the gradients; an updater of both makes the steps.
+    ///
+    /// # Errors
+    /// With nothing changed on any rank; see sharding.h.
+    pub fn attach_reducer(&mut self, reducer: &mut Reducer, options: &ShardingOptions) -> Result<()> {
+        let options = options.to_c()?;
+        // SAFETY: two handles, and options that live during the call.
+        check(unsafe { sys::gradstep_optimizer_attach_reducer(self.as_ptr(), reducer.as_ptr(), &options) })
     }
 
     /// Counters, and what a Shampoo knows about its roots.

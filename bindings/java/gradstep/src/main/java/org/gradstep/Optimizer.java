@@ -454,6 +454,22 @@ public final class Optimizer extends StructRules {
   }
 
   /**
+   * Deals the state out to the ranks of a reducer, which from then on brings each of them its share of the gradients. An
+   * updater of both makes the steps. Collective.
+   *
+   * @param reducer of the same parameters
+   * @param options read during the call; null = defaults
+   */
+  public void shardWith(Reducer reducer, ShardingOptions options) {
+    long address = resource.enterAlone();
+    try {
+      reducer.call(reducers -> core.optimizer_attach_reducer(address, reducers, options));
+    } finally {
+      resource.leaveAlone();
+    }
+  }
+
+  /**
    * Deals the state out to the ranks of a communicator, or with null gathers it again. Collective; from then on steps
    * are, too.
    *
