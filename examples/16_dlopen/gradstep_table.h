@@ -339,7 +339,8 @@ enum gradstep_exchange_algorithm {
   GRADSTEP_EXCHANGE_GATHER = 3,
   GRADSTEP_EXCHANGE_SPARSE_GATHER = 4,
   GRADSTEP_EXCHANGE_SPARSE_SPLIT = 5,
-  GRADSTEP_EXCHANGE_FACTORS = 6
+  GRADSTEP_EXCHANGE_FACTORS = 6,
+  GRADSTEP_EXCHANGE_SCATTER = 7
 };
 typedef struct gradstep_bucket_statistics {
   uint32_t struct_size;
@@ -919,6 +920,8 @@ typedef struct gradstep_table {
   gradstep_status (*sharding_options_init)(gradstep_sharding_options* o, size_t struct_size);
   gradstep_status (*optimizer_attach_comm)(gradstep_optimizer* optimizer, gradstep_comm* comm,
                                            const gradstep_sharding_options* options);
+  gradstep_status (*optimizer_attach_reducer)(gradstep_optimizer* optimizer, gradstep_reducer* reducer,
+                                              const gradstep_sharding_options* options);
   gradstep_status (*load_options_init)(gradstep_load_options* o, size_t struct_size);
   gradstep_status (*optimizer_save)(gradstep_optimizer* optimizer, const gradstep_stream* stream);
   gradstep_status (*accumulator_save)(gradstep_accumulator* accumulator, const gradstep_stream* stream);
@@ -1111,6 +1114,7 @@ static inline int gradstep_table_open(gradstep_table* table, const char* path, c
                    {"gradstep_shampoo_state_bytes", offsetof(gradstep_table, shampoo_state_bytes)},
                    {"gradstep_sharding_options_init", offsetof(gradstep_table, sharding_options_init)},
                    {"gradstep_optimizer_attach_comm", offsetof(gradstep_table, optimizer_attach_comm)},
+                   {"gradstep_optimizer_attach_reducer", offsetof(gradstep_table, optimizer_attach_reducer)},
                    {"gradstep_load_options_init", offsetof(gradstep_table, load_options_init)},
                    {"gradstep_optimizer_save", offsetof(gradstep_table, optimizer_save)},
                    {"gradstep_accumulator_save", offsetof(gradstep_table, accumulator_save)},

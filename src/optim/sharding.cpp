@@ -40,10 +40,9 @@ bool is_fact_equal(const double* control, double ranks) {
   return static_cast<std::uint64_t>(control[1]) * static_cast<std::uint64_t>(ranks) == sum * sum;
 }
 
-GradientExchange exchange_of(const gradstep_sharding_options& options, bool in_slices) {
+GradientExchange exchange_of(const gradstep_sharding_options& options) {
   GradientExchange exchange;
-  exchange.gradients = in_slices ? GRADSTEP_SHARDED_GRADIENTS_REDUCED : options.gradients;
-  exchange.in_slices = in_slices;
+  exchange.gradients = options.gradients;
   exchange.average = options.average == GRADSTEP_AVERAGE_UNSET ? GRADSTEP_AVERAGE_MEAN : options.average;
   return exchange;
 }
@@ -56,8 +55,9 @@ Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Com
       comm_(std::move(channel)),
       data_(*comm_, context, site),
       options_(options),
-      exchange_(exchange_of(options, !dealing.groups.empty())),
+      exchange_(exchange_of(options)),
       is_whole_(dealing.is_whole),
+      takes_slices_(!dealing.groups.empty()),
       slices_(deal_out(schema, dealing, comm_->world_size())),
       parameters_(site, data_, arena_, work_, part_),
       partials_(site, data_) {

@@ -47,7 +47,7 @@ class Sharding {
   const gradstep_sharding_options& options() const { return options_; }
   const GradientExchange& default_exchange() const { return exchange_; }
   bool is_whole() const { return is_whole_; }
-  bool takes_slices() const { return exchange_.in_slices; }
+  bool takes_slices() const { return takes_slices_; }
   Communicator& comm() const { return *comm_; }
   DataPlane& data() const { return data_; }
 
@@ -98,6 +98,7 @@ class Sharding {
   gradstep_sharding_options options_;
   GradientExchange exchange_;
   bool is_whole_;
+  bool takes_slices_;
   bool has_wide_ = false;  // f64 gradients
   RankSlices slices_;
   std::vector<bool> may_be_unused_;

@@ -159,6 +159,7 @@ enum class ExchangeAlgorithm : std::int32_t {
   kSparseGather = GRADSTEP_EXCHANGE_SPARSE_GATHER,
   kSparseSplit = GRADSTEP_EXCHANGE_SPARSE_SPLIT,
   kFactors = GRADSTEP_EXCHANGE_FACTORS,
+  kScatter = GRADSTEP_EXCHANGE_SCATTER,
 };
 
 enum class OptionKind : std::int32_t {

@@ -36,7 +36,7 @@ const gradstep_selection = (bucket = Int32(0), tensor = Int32(1),)
 const gradstep_nan_policy = (error = Int32(0), zero = Int32(1), send = Int32(2),)
 const gradstep_sparse_exchange = (auto = Int32(0), gather = Int32(1), split = Int32(2),)
 const gradstep_error_feedback = (ef14 = Int32(0), ef21 = Int32(1),)
-const gradstep_exchange_algorithm = (none = Int32(0), all_reduce = Int32(1), pieces = Int32(2), gather = Int32(3), sparse_gather = Int32(4), sparse_split = Int32(5), factors = Int32(6),)
+const gradstep_exchange_algorithm = (none = Int32(0), all_reduce = Int32(1), pieces = Int32(2), gather = Int32(3), sparse_gather = Int32(4), sparse_split = Int32(5), factors = Int32(6), scatter = Int32(7),)
 const gradstep_option_kind = (hyper_parameter = Int32(0), setting = Int32(1), choice = Int32(2), flag = Int32(3), integer = Int32(4),)
 const gradstep_step_counting = (optimizer = Int32(0), parameter = Int32(1),)
 const gradstep_decay_mode = (rule = Int32(0), coupled = Int32(1), decoupled = Int32(2), independent = Int32(3), relative = Int32(4), corrected = Int32(5),)
@@ -749,6 +749,7 @@ const FIELD_WORDS = Dict{Tuple{DataType, Symbol}, Any}(
 @c gradstep_shampoo_state_bytes(options::Ptr{gradstep_shampoo_options}, parameters::Ptr{gradstep_parameter}, n::Csize_t, bytes::Ptr{Int64})::Int32
 @c gradstep_sharding_options_init(o::Ptr{gradstep_sharding_options}, struct_size::Csize_t)::Int32
 @c gradstep_optimizer_attach_comm(optimizer::Ptr{gradstep_optimizer}, comm::Ptr{gradstep_comm}, options::Ptr{gradstep_sharding_options})::Int32
+@c gradstep_optimizer_attach_reducer(optimizer::Ptr{gradstep_optimizer}, reducer::Ptr{gradstep_reducer}, options::Ptr{gradstep_sharding_options})::Int32
 @c gradstep_load_options_init(o::Ptr{gradstep_load_options}, struct_size::Csize_t)::Int32
 @c gradstep_optimizer_save(optimizer::Ptr{gradstep_optimizer}, stream::Ptr{gradstep_stream})::Int32
 @c gradstep_accumulator_save(accumulator::Ptr{gradstep_accumulator}, stream::Ptr{gradstep_stream})::Int32

@@ -954,6 +954,13 @@ unsafe extern "C" {
     ) -> gradstep_status;
 }
 unsafe extern "C" {
+    pub fn gradstep_optimizer_attach_reducer(
+        optimizer: *mut gradstep_optimizer,
+        reducer: *mut gradstep_reducer,
+        options: *const gradstep_sharding_options,
+    ) -> gradstep_status;
+}
+unsafe extern "C" {
     pub fn gradstep_updater_options_init(
         o: *mut gradstep_updater_options,
         struct_size: usize,

@@ -700,6 +700,11 @@ pub(crate) struct Functions {
         comm: *mut gradstep_comm,
         options: *const gradstep_sharding_options,
     ) -> gradstep_status,
+    gradstep_optimizer_attach_reducer: unsafe extern "C" fn(
+        optimizer: *mut gradstep_optimizer,
+        reducer: *mut gradstep_reducer,
+        options: *const gradstep_sharding_options,
+    ) -> gradstep_status,
     gradstep_updater_options_init: unsafe extern "C" fn(
         o: *mut gradstep_updater_options,
         struct_size: usize,
@@ -1174,6 +1179,9 @@ impl Functions {
             },
             gradstep_optimizer_attach_comm: unsafe {
                 *library.get(c"gradstep_optimizer_attach_comm")?
+            },
+            gradstep_optimizer_attach_reducer: unsafe {
+                *library.get(c"gradstep_optimizer_attach_reducer")?
             },
             gradstep_updater_options_init: unsafe {
                 *library.get(c"gradstep_updater_options_init")?
@@ -2498,6 +2506,16 @@ pub unsafe fn gradstep_optimizer_attach_comm(
     options: *const gradstep_sharding_options,
 ) -> gradstep_status {
     unsafe { (functions().gradstep_optimizer_attach_comm)(optimizer, comm, options) }
+}
+#[inline]
+pub unsafe fn gradstep_optimizer_attach_reducer(
+    optimizer: *mut gradstep_optimizer,
+    reducer: *mut gradstep_reducer,
+    options: *const gradstep_sharding_options,
+) -> gradstep_status {
+    unsafe {
+        (functions().gradstep_optimizer_attach_reducer)(optimizer, reducer, options)
+    }
 }
 #[inline]
 pub unsafe fn gradstep_updater_options_init(

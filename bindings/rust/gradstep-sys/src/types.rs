@@ -1147,6 +1147,7 @@ pub const GRADSTEP_EXCHANGE_GATHER: gradstep_exchange_algorithm = 3;
 pub const GRADSTEP_EXCHANGE_SPARSE_GATHER: gradstep_exchange_algorithm = 4;
 pub const GRADSTEP_EXCHANGE_SPARSE_SPLIT: gradstep_exchange_algorithm = 5;
 pub const GRADSTEP_EXCHANGE_FACTORS: gradstep_exchange_algorithm = 6;
+pub const GRADSTEP_EXCHANGE_SCATTER: gradstep_exchange_algorithm = 7;
 pub type gradstep_exchange_algorithm = ::core::ffi::c_int;
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]

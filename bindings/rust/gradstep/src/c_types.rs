@@ -257,6 +257,8 @@ c_enum! {
         SparseSplit = GRADSTEP_EXCHANGE_SPARSE_SPLIT,
         /// all-reduces of low-rank factors.
         Factors = GRADSTEP_EXCHANGE_FACTORS,
+        /// Each rank got its slices of the sum (gradstep_optimizer_attach_reducer).
+        Scatter = GRADSTEP_EXCHANGE_SCATTER,
     }
 }
 c_enum! {
