@@ -116,6 +116,13 @@ static void bad_sharding_is_refused(void** state) {
   assert_fails(gradstep_optimizer_add_parameters(f->optimizer, f->m.parameters, 1), GRADSTEP_ERR_INVALID_STATE,
                "sharded");
   assert_fails(gradstep_optimizer_attach_comm(NULL, comm, NULL), GRADSTEP_ERR_INVALID_ARGUMENT, "optimizer", "NULL");
+  gradstep_reducer* reducer = NULL;
+  assert_ok(gradstep_reducer_create(f->context, comm, NULL, f->m.parameters, 1, &reducer));
+  assert_fails(gradstep_optimizer_attach_reducer(f->optimizer, NULL, NULL), GRADSTEP_ERR_INVALID_ARGUMENT, "reducer",
+               "NULL");
+  assert_fails(gradstep_optimizer_attach_reducer(f->optimizer, reducer, NULL), GRADSTEP_ERR_INVALID_ARGUMENT, "reducer",
+               "other parameters");
+  gradstep_reducer_destroy(reducer);
   gradstep_comm_destroy(comm);
 }
 

@@ -212,6 +212,33 @@ static void sparse_buckets_of_two_to_the_31_elements(void** state) {
   gradstep_comm_destroy(comm);
 }
 
+static void whole_gradients_of_a_reducer_that_brings_shares(void** state) {
+  const gradstep_parameter parameter = parameter_f32("p", 1, kShape);
+  const gradstep_sgd_options sgd = sgd_options();
+  float values[4] = {1, 2, 3, 4};
+  gradstep_tensor grad = tensor_f32(values, 1, kShape), out;
+  gradstep_comm* comm = alone(*state);
+  gradstep_optimizer *optimizer = NULL, *shampoo = NULL;
+  gradstep_reducer* reducer = NULL;
+  gradstep_shampoo_options options;
+  assert_ok(gradstep_optimizer_create_sgd(*state, &sgd, &parameter, 1, &optimizer));
+  assert_ok(gradstep_shampoo_options_init(&options, sizeof options));
+  options.learning_rate = 0.1;
+  assert_ok(gradstep_optimizer_create_shampoo(*state, &options, &parameter, 1, &shampoo));
+  assert_ok(gradstep_reducer_create(*state, comm, NULL, &parameter, 1, &reducer));
+  assert_fails(gradstep_optimizer_attach_reducer(shampoo, reducer, NULL), GRADSTEP_ERR_UNSUPPORTED, "whole model");
+  assert_ok(gradstep_optimizer_attach_reducer(optimizer, reducer, NULL));
+  assert_fails(gradstep_reducer_reduce(reducer, &grad, &grad, 1, 1, NULL), GRADSTEP_ERR_UNSUPPORTED, "results");
+  assert_fails(gradstep_reducer_wait(reducer, &grad, 1, NULL), GRADSTEP_ERR_UNSUPPORTED, "results");
+  assert_ok(gradstep_reducer_reduce(reducer, &grad, NULL, 1, 1, NULL));
+  assert_fails(gradstep_reducer_gradients(reducer, &out, 1, NULL), GRADSTEP_ERR_UNSUPPORTED, "gradients");
+  assert_fails(gradstep_reducer_norm(reducer, &out, NULL), GRADSTEP_ERR_UNSUPPORTED, "norm");
+  gradstep_reducer_destroy(reducer);
+  gradstep_optimizer_destroy(shampoo);
+  gradstep_optimizer_destroy(optimizer);
+  gradstep_comm_destroy(comm);
+}
+
 static void chains_whose_steps_come_first(void** state) {
   const gradstep_parameter parameter = parameter_f32("p", 1, kShape);
   const gradstep_sgd_options sgd = sgd_options();
@@ -260,6 +287,7 @@ int main(void) {
       cmocka_unit_test(options_of_shampoo_that_do_not_go_together),
       cmocka_unit_test(sums_of_modes_that_divide_each_gradient),
       cmocka_unit_test(sparse_buckets_of_two_to_the_31_elements),
+      cmocka_unit_test(whole_gradients_of_a_reducer_that_brings_shares),
       cmocka_unit_test(chains_whose_steps_come_first),
   };
   return cmocka_run_group_tests(tests, setup, teardown);

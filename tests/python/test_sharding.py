@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizers whose state is spread over the ranks: less memory on each, the same bits on all."""
 
+import sys
+
 import numpy as np
 import pytest
 from conftest import relative, run_ranks
@@ -62,6 +64,31 @@ def test_a_sharded_step_has_the_bits_of_an_unsharded_one(rule, options, world_si
 
     expected = run_ranks(world_size, unsharded)
     assert all(result == expected[0] for result in expected + run_ranks(world_size, sharded))
+
+
+@pytest.mark.parametrize("mode", ["dense", "half", "int8"])
+def test_a_reducer_brings_each_rank_its_share_while_gradients_are_pushed(mode):
+    def train(comm, is_sharded):
+        parameters = start()
+        optimizer = gradstep.Adam(parameters, learning_rate=0.05)
+        reducer = gradstep.Reducer(comm, parameters, mode=mode, fuse_threshold=1000)
+        if is_sharded:
+            optimizer.shard(reducer)
+        updater = gradstep.Updater(optimizer, reducer=reducer, max_norm=1.0)
+        for step in range(STEPS):
+            grads = gradients(comm.rank, step)
+            references = [sys.getrefcount(grad) for grad in grads]
+            for i in reversed(range(len(grads))):
+                reducer.push(i, grads[i])
+            assert [sys.getrefcount(grad) for grad in grads] == references, "pushed ones are the caller's alone"
+            assert updater.flush(parameters)
+        if is_sharded:
+            with pytest.raises(gradstep.Unsupported):
+                reducer.gradients()
+        return bits(parameters)
+
+    expected = run_ranks(2, lambda comm: train(comm, False))
+    assert all(result == expected[0] for result in expected + run_ranks(2, lambda comm: train(comm, True)))
 
 
 @pytest.mark.parametrize("world_size", [2, 3])

@@ -240,9 +240,9 @@ GRADSTEP_API void gradstep_reducer_destroy(gradstep_reducer* reducer) GRADSTEP_N
  * A window whose outcome is not finite, or is not where it is rounded to results of 16 bits, leaves nothing behind:
  * residuals, velocities, estimates and factors stay what they were before it, on all ranks alike; dtypes of results are
  * therefore to be the same on all ranks.
- * Returns: INVALID_ARGUMENT (shape, dtype, device, n, weight), INVALID_STATE (pushes of a window are pending), NUMERIC
- * (NaN in a sparse mode with NAN_ERROR), and the statuses of a collective call, after which grads, results and
- * residuals are untouched.
+ * Returns: INVALID_ARGUMENT (shape, dtype, device, n, weight), INVALID_STATE (pushes of a window are pending),
+ * UNSUPPORTED (results of a reducer that serves gradstep_optimizer_attach_reducer), NUMERIC (NaN in a sparse mode with
+ * NAN_ERROR), and the statuses of a collective call, after which grads, results and residuals are untouched.
  */
 GRADSTEP_API gradstep_status gradstep_reducer_reduce(gradstep_reducer* reducer, const gradstep_tensor* grads,
                                                      const gradstep_tensor* results, size_t n, double weight,
@@ -265,8 +265,8 @@ GRADSTEP_API gradstep_status gradstep_reducer_reduce(gradstep_reducer* reducer, 
  * wait returns it and ends the window. With several channels a NUMERIC error is returned by wait alone. Each exchange
  * has the communicator's timeout, and none outlives that of wait.
  * Returns: INVALID_ARGUMENT (weight, index, shape, dtype, device, n), INVALID_STATE (begin inside a window; a second
- * push of a parameter), NUMERIC (push and wait: NaN in a sparse mode with NAN_ERROR), and the statuses of a collective
- * call.
+ * push of a parameter), UNSUPPORTED (wait: results, as gradstep_reducer_reduce), NUMERIC (push and wait: NaN in a
+ * sparse mode with NAN_ERROR), and the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_reducer_begin(gradstep_reducer* reducer, double weight,
                                                     void* stream) GRADSTEP_NOEXCEPT;
@@ -304,7 +304,7 @@ GRADSTEP_API gradstep_status gradstep_reducer_cancel(gradstep_reducer* reducer) 
  * tensors_out[i] = a view of the reduced gradient i inside its bucket, in the arithmetic dtype, valid until the next
  * window begins; data NULL where no rank had one.
  * Returns: INVALID_ARGUMENT (n is not the number of parameters), INVALID_STATE (before the first window, inside one, or
- * the last one failed).
+ * the last one failed), UNSUPPORTED (a reducer that serves gradstep_optimizer_attach_reducer).
  */
 GRADSTEP_API gradstep_status gradstep_reducer_gradients(gradstep_reducer* reducer, gradstep_tensor* tensors_out,
                                                         size_t n, void* stream) GRADSTEP_NOEXCEPT;
@@ -312,7 +312,8 @@ GRADSTEP_API gradstep_status gradstep_reducer_gradients(gradstep_reducer* reduce
 /*
  * tensor_out = a view of f64[1]: the Euclidean norm of the reduced gradients of all parameters; computed in this call,
  * once per window, and valid until the next window begins. Not collective.
- * Returns: INVALID_ARGUMENT (tensor_out NULL), INVALID_STATE (as gradstep_reducer_gradients), CALLBACK (parallel_for).
+ * Returns: INVALID_ARGUMENT (tensor_out NULL), INVALID_STATE and UNSUPPORTED (as gradstep_reducer_gradients), CALLBACK
+ * (parallel_for).
  */
 GRADSTEP_API gradstep_status gradstep_reducer_norm(gradstep_reducer* reducer, gradstep_tensor* tensor_out,
                                                    void* stream) GRADSTEP_NOEXCEPT;
