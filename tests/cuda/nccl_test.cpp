@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <optional>
 
 #include "cuda/nccl_ranks.h"
 
@@ -219,10 +220,11 @@ TEST(CudaNccl, SumsInTheEnginesOrderAreEqualOnAllRanksAndCloseToThoseInRankOrder
   }
 }
 
-/// Parameters after some clipped steps of Adam whose state is shared by the ranks, of gradients times `size`. T: float,
-/// double.
+/// Parameters after some clipped steps of Adam whose state is shared by the ranks, of gradients times `size`: those of
+/// the step, or brought by a reducer. T: float, double.
 template <class T>
-std::vector<std::vector<std::vector<T>>> step_sharded(std::int32_t ranks, Carrier carrier, double size = 1) {
+std::vector<std::vector<std::vector<T>>> step_sharded(std::int32_t ranks, Carrier carrier, double size = 1,
+                                                      const std::optional<Mode>& reducing = std::nullopt) {
   constexpr bool kIsDouble = sizeof(T) == sizeof(double);
   std::vector<std::vector<std::vector<T>>> found(static_cast<std::size_t>(ranks));
   run_nccl_ranks(ranks, [&](NcclRank& rank) {
@@ -233,7 +235,24 @@ std::vector<std::vector<std::vector<T>>> step_sharded(std::int32_t ranks, Carrie
     gradstep_optimizer* optimizer = nullptr;
     TestDevice::check(gradstep_optimizer_create_adam(rank.device().context(), &adam, parameters.data(),
                                                      parameters.size(), &optimizer));
-    TestDevice::check(gradstep_optimizer_attach_comm(optimizer, rank.comm(carrier), nullptr));
+    gradstep_reducer* reducer = nullptr;
+    gradstep_updater* updater = nullptr;
+    if (reducing) {
+      gradstep_reducer_options options{};
+      TestDevice::check(gradstep_reducer_options_init(&options, sizeof options));
+      options.fuse_threshold = 4000;
+      reducing->choose(options);
+      TestDevice::check(gradstep_reducer_create(rank.device().context(), rank.comm(carrier), &options,
+                                                parameters.data(), parameters.size(), &reducer));
+      TestDevice::check(gradstep_optimizer_attach_reducer(optimizer, reducer, nullptr));
+      gradstep_updater_options updating{};
+      TestDevice::check(gradstep_updater_options_init(&updating, sizeof updating));
+      updating.max_norm = 1;
+      TestDevice::check(
+          gradstep_updater_create(rank.device().context(), optimizer, nullptr, reducer, &updating, &updater));
+    } else {
+      TestDevice::check(gradstep_optimizer_attach_comm(optimizer, rank.comm(carrier), nullptr));
+    }
     std::vector<gradstep_tensor> params;
     std::vector<gradstep_tensor> grads;
     for (std::size_t i = 0; i < kShapes.size(); ++i) {
@@ -248,12 +267,21 @@ std::vector<std::vector<std::vector<T>>> step_sharded(std::int32_t ranks, Carrie
     TestDevice::check(gradstep_step_options_init(&step, sizeof step));
     step.max_norm = 1;
     for (int window = 0; window < kWindows; ++window) {
+      if (updater != nullptr) {
+        for (std::size_t i = grads.size(); i-- > 0;) {
+          TestDevice::check(gradstep_reducer_push(reducer, i, &grads[i], rank.stream()));
+        }
+        TestDevice::check(gradstep_updater_flush(updater, params.data(), params.size(), rank.stream(), nullptr));
+        continue;
+      }
       TestDevice::check(gradstep_optimizer_step_ex(optimizer, params.data(), grads.data(), nullptr, params.size(),
                                                    &step, rank.stream()));
     }
     for (const gradstep_tensor& param : params) {
       found[static_cast<std::size_t>(rank.rank())].push_back(rank.read<T>(param));
     }
+    gradstep_updater_destroy(updater);
+    gradstep_reducer_destroy(reducer);
     gradstep_optimizer_destroy(optimizer);
   });
   return found;
@@ -335,6 +363,19 @@ TEST(CudaNccl, AShardedStepHasTheBitsOfAStagedOne) {
     const auto staged = step_sharded<float>(ranks, Carrier::staging);
     EXPECT_EQ(step_sharded<float>(ranks, Carrier::nccl), staged) << ranks << " ranks";
     EXPECT_EQ(staged.back(), staged.front());
+  }
+}
+
+TEST(CudaNccl, AReducerBringsEachRankItsShare) {
+  for (const std::int32_t ranks : {2, 3}) {
+    for (const Carrier carrier : {Carrier::staging, Carrier::nccl}) {
+      EXPECT_EQ(step_sharded<float>(ranks, carrier, 1, kModes[0]), step_sharded<float>(ranks, carrier)) << "dense";
+    }
+    for (const Mode& mode : kModes) {
+      const auto staged = step_sharded<float>(ranks, Carrier::staging, 1, mode);
+      EXPECT_EQ(step_sharded<float>(ranks, Carrier::nccl, 1, mode), staged);
+      EXPECT_EQ(staged.back(), staged.front());
+    }
   }
 }
 

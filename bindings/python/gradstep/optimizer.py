@@ -415,8 +415,8 @@ class Optimizer(SavedState):
         bits of a dense reducer and an unsharded optimizer. The communicator may be shared or closed afterwards.
 
         comm: None gathers the state again and ends the sharding. A Reducer of the same parameters brings each rank its
-            share of the gradients, whose memory is freed as their bucket leaves (ZeRO, stage 2): steps are then those of
-            an Updater with this optimizer and this reducer, and `gradients` and `average` do not matter.
+            share of the gradients, whose memory is freed as their bucket leaves (ZeRO, stage 2). Steps are then those
+            of an Updater with this optimizer and this reducer; `gradients` and `average` do not matter.
         gradients: "local" (each rank's own) or "reduced" (equal on all ranks already).
         average: "mean" or "sum" of local gradients.
         preconditioners: of Shampoo: "replicated" (each root is computed by one rank, all have the matrices) or "owned"
