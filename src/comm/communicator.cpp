@@ -230,9 +230,8 @@ bool Communicator::overlaps() const {
 }
 
 bool Communicator::carries_notes() const {
-  // Among so many ranks all of them hear from all in an all-reduce, however its data are cut into pieces.
-  constexpr std::int32_t kMostRanks = 16;
-  return connection_.engine().carries_calls() && own_channel_ && host_sums_ == nullptr && world_size() <= kMostRanks;
+  return connection_.engine().carries_calls() && own_channel_ && host_sums_ == nullptr &&
+         world_size() <= kMostRanksThatHearAll;
 }
 
 void Communicator::set_note(std::uint64_t note) {

@@ -25,7 +25,8 @@ struct GlooEngine {
   GlooEngine() = default;
   ~GlooEngine() {
     if (mesh == nullptr) return;
-    const Haste haste(mesh->getDevice());
+    Haste haste(mesh->getDevice());
+    haste.start();
     mesh.reset();
   }
   GlooEngine(const GlooEngine&) = delete;

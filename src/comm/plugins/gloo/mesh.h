@@ -61,7 +61,9 @@ class Mesh : public ::gloo::Context {
   /// Each ends one post to that peer.
   void wait_send(int to, const Deadline& deadline);
   void wait_recv(int from, Way way, const Deadline& deadline);
-  void connect_pairs(const std::vector<std::vector<char>>& addresses, const std::atomic<bool>& stop);
+  void call_peers(const std::vector<std::vector<char>>& addresses);
+  void wait_until_connected(int peer, const Deadline& deadline, const std::function<void()>& poll);
+  void gather_in_stages(const void* send, char* receive, std::int64_t bytes, const Deadline& deadline);
   void open_windows();
   void close() noexcept;
   void tell_difference() noexcept;
@@ -74,6 +76,7 @@ class Mesh : public ::gloo::Context {
   void for_each_peer(Body&& body);
 
   std::vector<std::unique_ptr<::gloo::transport::UnboundBuffer>> windows_;  // one per peer
+  std::vector<char> blocks_;                                                // under way in stages
   std::shared_ptr<Calls> calls_;
   std::atomic<bool> aborted_{false};
 };

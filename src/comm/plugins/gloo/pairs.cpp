@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/plugins/gloo/pairs.h"
 
+#include <netinet/in.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
@@ -26,12 +29,63 @@ bool goes_at_once(const tcp::Op& op) {
   return op.preamble.opcode == tcp::Op::SEND_UNBOUND_BUFFER && (op.preamble.slot & kAtOnce) != 0;
 }
 
+constexpr socklen_t length_of(const sockaddr_storage& address) {
+  return address.ss_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+}
+
 }  // namespace
 
 /// Here, not in the base: until the socket is closed, events may come.
 CarefulPair::~CarefulPair() {
   const std::lock_guard lock(m_);
   if (state_ != CLOSED) CarefulPair::changeState(CLOSED);
+}
+
+std::vector<char> CarefulPair::listens_at() const {
+  const sockaddr_storage& place = self_.getSockaddr();
+  const auto* bytes = reinterpret_cast<const char*>(&place);
+  return {bytes, bytes + length_of(place)};
+}
+
+void CarefulPair::stop_listening() {
+  const std::lock_guard lock(m_);
+  if (state_ != LISTENING) return;
+  is_client_ = true;
+  device_->unregisterDescriptor(fd_, this);
+  ::close(fd_);
+  fd_ = -1;
+}
+
+void CarefulPair::call(const std::vector<char>& address) {
+  const std::lock_guard lock(m_);
+  if (ex_ != nullptr || state_ != LISTENING) return;
+  try {
+    sockaddr_storage place{};
+    std::memcpy(&place, address.data(), std::min(sizeof place, address.size()));
+    peer_ = tcp::Address(place);
+    try_to_call();
+  } catch (...) {
+    give_up(std::current_exception());
+  }
+}
+
+void CarefulPair::try_to_call() {
+  const sockaddr_storage& place = peer_.getSockaddr();
+  fd_ = ::socket(place.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd_ < 0) throw std::runtime_error(std::string("socket: ") + std::strerror(errno));
+  state_ = CONNECTING;
+  if (::connect(fd_, reinterpret_cast<const sockaddr*>(&place), length_of(place)) != 0 && errno != EINPROGRESS) {
+    throw std::runtime_error("connect " + peer_.str() + ": " + std::strerror(errno));
+  }
+  device_->registerDescriptor(fd_, EPOLLIN | EPOLLOUT, this);
+}
+
+bool CarefulPair::wait_until_connected(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(m_);
+  cv_.wait_for(lock, timeout, [this] { return state_ >= CONNECTED || ex_ != nullptr; });
+  throwIfException();
+  if (state_ == CLOSED) throw std::runtime_error("closed");
+  return state_ == CONNECTED;
 }
 
 // libgloo sends without an announcement to a peer that has asked for the message. So this one is taken to have.
@@ -84,6 +138,7 @@ void CarefulPair::note(Change&& change) noexcept {
 void CarefulPair::handleEvents(int events) {
   const std::unique_lock lock(m_, std::try_to_lock);
   if (!lock || state_ > CONNECTED || ex_ != nullptr) return;
+  if (state_ == LISTENING && is_client_) return;  // it listens no more
   try {
     if (state_ == CONNECTED) {
       handleReadWrite(events);
@@ -118,6 +173,7 @@ void CarefulPair::changeState(state next) noexcept {
 bool CarefulPair::write(tcp::Op& op) {
   const bool announces = is_announcement(op.getOpcode());
   const bool is_own = op.preamble.slot == kUnmatchedSlot || op.preamble.slot == kDifferenceSlot;
+  if (announces && op.preamble.slot == kUnmatchedSlot) return true;  // it is of this rank alone
   // libgloo announces a message to a peer that has asked for it too. Nothing is written, and all is done.
   if (announces && !is_own && (op.preamble.slot & kAtOnce) != 0) return true;
   if (op.nwritten == 0 && (announces || goes_at_once(op))) say(op);

@@ -21,6 +21,8 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include "comm/plugins/gloo/calls.h"
 
@@ -46,6 +48,15 @@ class CarefulPair final : public ::gloo::transport::tcp::Pair {
   ~CarefulPair() override;
   CarefulPair(const CarefulPair&) = delete;
   CarefulPair& operator=(const CarefulPair&) = delete;
+
+  /// The bytes of its socket address, for call().
+  std::vector<char> listens_at() const;
+  /// Connecting begins in two steps, both on the device's thread. A side that calls gives up the socket on which it has
+  /// listened, then calls; the other side has nothing to do. What goes wrong is told by wait_until_connected().
+  void stop_listening();
+  void call(const std::vector<char>& address);
+  /// False where it takes longer. Throws where it fails.
+  bool wait_until_connected(std::chrono::milliseconds timeout);
 
   /// Sends `bytes` at `offset` of the window, which ends the wait for a send there.
   void send_at_once(::gloo::transport::UnboundBuffer& window, std::uint64_t slot, std::size_t offset,
@@ -94,6 +105,7 @@ class CarefulPair final : public ::gloo::transport::tcp::Pair {
   void say(::gloo::transport::tcp::Op& op) const;
   void hear(const ::gloo::transport::tcp::Op& op);
   void give_up(const std::exception_ptr& failure) noexcept;
+  void try_to_call();
 
   std::shared_ptr<Calls> calls_;
   // Guarded by the base's mutex:
