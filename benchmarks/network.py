@@ -89,6 +89,7 @@ WAYS = {
     "dense-hosts": Way({"mode": "dense"}, "hosts", error=1e-6),
     "half-hosts": Way({"mode": "half"}, "hosts", error=1e-3),
     "int8-hosts": Way({"mode": "int8"}, "hosts", error=5e-2),
+    "dense-engine": Way({"mode": "dense"}, "engine", error=1e-6),
     "adasum-hosts": Way({"mode": "adasum_tree"}, "hosts"),
     "torch": Way(None, mode="dense", error=1e-6),
     "torch-fp16": Way(None, mode="half", error=1e-3),
@@ -350,7 +351,7 @@ def forecast(row: dict[str, Any], world: World, latency: float, *, limit: bool =
         options = {"bucket_elements": elements, "ranks_per_host": world.ranks_per_host, "sparsity": SPARSITY}
         options |= {"rank": way.rank, "rows": world.side, "columns": world.side, **free}
         # Sums alone go in the order of hosts; other exchanges are the ranks' own.
-        options["algorithm"] = "ring" if not ours else "hosts" if way.order == "hosts" else "own"
+        options["algorithm"] = {"hosts": "hosts", "engine": "ring"}.get(way.order, "own") if ours else "ring"
         options["channels"] = CHANNELS if ours else 1
         times = []
         for _ in range(TRIALS):
@@ -461,7 +462,7 @@ def selected(asked: list[str] | None, ranks_per_host: int) -> list[str]:
         for name, way in WAYS.items()
         if (asked is None or name in asked)
         and (way.options is not None or torch is not None)
-        and (way.order == "rank" or ranks_per_host > 1)
+        and (way.order != "hosts" or ranks_per_host > 1)
     ]
 
 
