@@ -350,7 +350,7 @@ def forecast(row: dict[str, Any], world: World, latency: float, *, limit: bool =
     ).items():
         options = {"bucket_elements": elements, "ranks_per_host": world.ranks_per_host, "sparsity": SPARSITY}
         options |= {"rank": way.rank, "rows": world.side, "columns": world.side, **free}
-        # Sums alone go in the order of hosts; other exchanges are the ranks' own.
+        # Sums alone go in another order; other exchanges are the ranks' own.
         options["algorithm"] = {"hosts": "hosts", "engine": "ring"}.get(way.order, "own") if ours else "ring"
         options["channels"] = CHANNELS if ours else 1
         times = []
