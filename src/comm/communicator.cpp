@@ -243,7 +243,7 @@ bool Communicator::overlaps() const {
 }
 
 bool Communicator::carries_notes() const {
-  return connection_.engine().carries_calls() && own_channel_ && host_sums_ == nullptr && !channel_.has_ring() &&
+  return connection_.engine().carries_calls() && own_channel_ && host_sums_ == nullptr &&
          world_size() <= kMostRanksThatHearAll;
 }
 

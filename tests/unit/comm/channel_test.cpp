@@ -315,7 +315,7 @@ TEST(RingOverGloo, RanksOfAHostAreNeighbours) {
   });
 }
 
-TEST(RingOverGloo, ARankThatLeavesOrComesTooLateEndsTheCallOfAll) {
+TEST(RingOverGloo, ARankThatLeavesEndsTheCallOfAllAndOneThatIsLateDoesByTheDeadline) {
   CommSettings settings;
   settings.reduction_order = GRADSTEP_REDUCTION_ENGINE;
   for (const bool leaves : {true, false}) {

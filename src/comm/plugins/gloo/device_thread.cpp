@@ -20,11 +20,11 @@ namespace gradstep::gloo_plugin {
 
 namespace {
 
-/// Its descriptor is ready from the start, so that each look of the thread comes to it.
+/// Its descriptor is ready from the start, so that the thread comes to it.
 class Visit final : private ::gloo::transport::tcp::Handler {
  public:
-  Visit(::gloo::transport::tcp::Device& device, FunctionRef<void()> first, FunctionRef<void()> second)
-      : device_(device), first_(first), second_(second), event_(::eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  Visit(::gloo::transport::tcp::Device& device, FunctionRef<void()> work)
+      : device_(device), work_(work), event_(::eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC)) {
     if (!event_.valid()) throw std::runtime_error(std::string("eventfd: ") + std::strerror(errno));
     device_.registerDescriptor(event_.get(), EPOLLIN, this);
     std::unique_lock lock(mutex_);
@@ -34,30 +34,13 @@ class Visit final : private ::gloo::transport::tcp::Handler {
 
  private:
   void handleEvents(int) override {
+    std::exception_ptr failure;
     try {
-      if (!has_begun_) {
-        has_begun_ = true;
-        return first_();
-      }
       device_.unregisterDescriptor(event_.get(), this);
-      second_();
-      end(nullptr);
+      work_();
     } catch (...) {
-      fail(std::current_exception());
+      failure = std::current_exception();
     }
-  }
-
-  void fail(const std::exception_ptr& failure) {
-    try {
-      device_.unregisterDescriptor(event_.get(), this);
-    } catch (const std::exception&) {
-      // It is done already.
-    }
-    end(failure);
-  }
-
-  /// The last that this thread does here.
-  void end(const std::exception_ptr& failure) {
     const std::lock_guard lock(mutex_);
     failure_ = failure;
     has_ended_ = true;
@@ -65,10 +48,8 @@ class Visit final : private ::gloo::transport::tcp::Handler {
   }
 
   ::gloo::transport::tcp::Device& device_;
-  FunctionRef<void()> first_;
-  FunctionRef<void()> second_;
+  FunctionRef<void()> work_;
   FileDescriptor event_;
-  bool has_begun_ = false;  // of the device's thread alone
   std::mutex mutex_;
   std::condition_variable ended_;
   bool has_ended_ = false;
@@ -77,9 +58,8 @@ class Visit final : private ::gloo::transport::tcp::Handler {
 
 }  // namespace
 
-void run_on_device_thread(const std::shared_ptr<::gloo::transport::Device>& device, FunctionRef<void()> first,
-                          FunctionRef<void()> second) {
-  const Visit visit(dynamic_cast<::gloo::transport::tcp::Device&>(*device), first, second);
+void run_on_device_thread(const std::shared_ptr<::gloo::transport::Device>& device, FunctionRef<void()> work) {
+  const Visit visit(dynamic_cast<::gloo::transport::tcp::Device&>(*device), work);
 }
 
 }  // namespace gradstep::gloo_plugin

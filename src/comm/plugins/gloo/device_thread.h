@@ -13,9 +13,7 @@
 
 namespace gradstep::gloo_plugin {
 
-/// Runs `first`, then `second`, on the device's thread, and waits for them. In between it looks at all sockets anew: no
-/// event of a socket that `first` gives up comes after. Rethrows what they throw. Not called on that thread.
-void run_on_device_thread(const std::shared_ptr<::gloo::transport::Device>& device, FunctionRef<void()> first,
-                          FunctionRef<void()> second);
+/// Runs `work` on the device's thread, and waits for it. Rethrows what it throws. Not called on that thread.
+void run_on_device_thread(const std::shared_ptr<::gloo::transport::Device>& device, FunctionRef<void()> work);
 
 }  // namespace gradstep::gloo_plugin

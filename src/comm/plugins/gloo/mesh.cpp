@@ -157,14 +157,14 @@ void Mesh::for_each_peer(Body&& body) {
   for (int step = 1; step < size; ++step) body((rank + step) % size);
 }
 
-std::vector<char> Mesh::address_for(int peer) { return pair_of(peer).listens_at(); }
+std::vector<char> Mesh::address_for(int peer) { return pair_of(peer).place(); }
 
-// libgloo connects one pair after the other, and waits for each. So it is not asked to: of each pair the higher rank
-// calls all at once, and libgloo's thread takes it up where a socket has something to say.
+// libgloo would connect one pair after the other. So all are begun at once, and it takes up those where a socket has
+// something to say.
 void Mesh::connect(const std::vector<std::vector<char>>& addresses, const Deadline& deadline,
                    const std::function<void()>& poll) {
   try {
-    call_peers(addresses);
+    begin_to_connect(addresses);
     for_each_peer([&](int peer) { wait_until_connected(peer, deadline, poll); });
   } catch (...) {
     close();
@@ -177,15 +177,11 @@ void Mesh::connect(const std::vector<std::vector<char>>& addresses, const Deadli
   all_gather(&token, tokens.data(), 1, deadline);
 }
 
-void Mesh::call_peers(const std::vector<std::vector<char>>& addresses) {
-  const auto stop_listening = [&] {
-    for (int peer = 0; peer < rank; ++peer) pair_of(peer).stop_listening();
-  };
-  const auto call = [&] {
-    for (int peer = 0; peer < rank; ++peer) pair_of(peer).call(addresses[static_cast<std::size_t>(peer)]);
-  };
+void Mesh::begin_to_connect(const std::vector<std::vector<char>>& addresses) {
   try {
-    run_on_device_thread(device_, stop_listening, call);
+    run_on_device_thread(device_, [&] {
+      for_each_peer([&](int peer) { pair_of(peer).begin_to_connect(addresses[static_cast<std::size_t>(peer)]); });
+    });
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
@@ -197,7 +193,7 @@ void Mesh::call_peers(const std::vector<std::vector<char>>& addresses) {
 void Mesh::wait_until_connected(int peer, const Deadline& deadline, const std::function<void()>& poll) {
   for (;;) {
     try {
-      if (pair_of(peer).wait_until_connected(kConnectPoll)) return;
+      if (pair_of(peer).is_connected_by(Deadline::Clock::now() + kConnectPoll)) return;
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception& error) {

@@ -66,7 +66,7 @@ class Mesh : public ::gloo::Context {
   /// Each ends one post to that peer.
   void wait_send(int to, const Deadline& deadline);
   void wait_recv(int from, Way way, const Deadline& deadline);
-  void call_peers(const std::vector<std::vector<char>>& addresses);
+  void begin_to_connect(const std::vector<std::vector<char>>& addresses);
   void wait_until_connected(int peer, const Deadline& deadline, const std::function<void()>& poll);
   void gather_in_stages(const void* send, char* receive, std::int64_t bytes, const Deadline& deadline);
   void open_windows();

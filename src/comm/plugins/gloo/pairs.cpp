@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
@@ -29,9 +28,10 @@ bool goes_at_once(const tcp::Op& op) {
   return op.preamble.opcode == tcp::Op::SEND_UNBOUND_BUFFER && (op.preamble.slot & kAtOnce) != 0;
 }
 
-constexpr socklen_t length_of(const sockaddr_storage& address) {
-  return address.ss_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
-}
+// What libgloo's address consists of: a socket's address with room for the longest, and what tells connections apart.
+// Two kinds of sockets have shorter ones.
+constexpr std::size_t kSocketAddress = sizeof(sockaddr_in6);
+constexpr std::size_t kUnused = sizeof(sockaddr_storage) - kSocketAddress;
 
 }  // namespace
 
@@ -41,48 +41,26 @@ CarefulPair::~CarefulPair() {
   if (state_ != CLOSED) CarefulPair::changeState(CLOSED);
 }
 
-std::vector<char> CarefulPair::listens_at() const {
-  const sockaddr_storage& place = self_.getSockaddr();
-  const auto* bytes = reinterpret_cast<const char*>(&place);
-  return {bytes, bytes + length_of(place)};
+std::vector<char> CarefulPair::place() const {
+  std::vector<char> bytes = self_.bytes();
+  bytes.erase(bytes.begin() + kSocketAddress, bytes.begin() + kSocketAddress + kUnused);
+  return bytes;
 }
 
-void CarefulPair::stop_listening() {
-  const std::lock_guard lock(m_);
-  if (state_ != LISTENING) return;
-  is_client_ = true;
-  device_->unregisterDescriptor(fd_, this);
-  ::close(fd_);
-  fd_ = -1;
-}
-
-void CarefulPair::call(const std::vector<char>& address) {
-  const std::lock_guard lock(m_);
-  if (ex_ != nullptr || state_ != LISTENING) return;
+void CarefulPair::begin_to_connect(const std::vector<char>& place) noexcept {
   try {
-    sockaddr_storage place{};
-    std::memcpy(&place, address.data(), std::min(sizeof place, address.size()));
-    peer_ = tcp::Address(place);
-    try_to_call();
+    std::vector<char> bytes = place;
+    bytes.insert(bytes.begin() + kSocketAddress, kUnused, 0);
+    Pair::connect(bytes);  // which does not wait, see waitUntilConnected()
   } catch (...) {
+    const std::lock_guard lock(m_);
     give_up(std::current_exception());
   }
 }
 
-void CarefulPair::try_to_call() {
-  const sockaddr_storage& place = peer_.getSockaddr();
-  fd_ = ::socket(place.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd_ < 0) throw std::runtime_error(std::string("socket: ") + std::strerror(errno));
-  state_ = CONNECTING;
-  if (::connect(fd_, reinterpret_cast<const sockaddr*>(&place), length_of(place)) != 0 && errno != EINPROGRESS) {
-    throw std::runtime_error("connect " + peer_.str() + ": " + std::strerror(errno));
-  }
-  device_->registerDescriptor(fd_, EPOLLIN | EPOLLOUT, this);
-}
-
-bool CarefulPair::wait_until_connected(std::chrono::milliseconds timeout) {
+bool CarefulPair::is_connected_by(Deadline::Clock::time_point time) {
   std::unique_lock lock(m_);
-  cv_.wait_for(lock, timeout, [this] { return state_ >= CONNECTED || ex_ != nullptr; });
+  cv_.wait_until(lock, time, [this] { return state_ >= CONNECTED || ex_ != nullptr; });
   throwIfException();
   if (state_ == CLOSED) throw std::runtime_error("closed");
   return state_ == CONNECTED;
@@ -138,15 +116,13 @@ void CarefulPair::note(Change&& change) noexcept {
 void CarefulPair::handleEvents(int events) {
   const std::unique_lock lock(m_, std::try_to_lock);
   if (!lock || state_ > CONNECTED || ex_ != nullptr) return;
-  if (state_ == LISTENING && is_client_) return;  // it listens no more
   try {
-    if (state_ == CONNECTED) {
-      handleReadWrite(events);
-    } else if (state_ == LISTENING) {
-      handleListening();
-    } else if (state_ == CONNECTING) {
-      handleConnecting();
-    }
+    if (state_ == CONNECTED) return handleReadWrite(events);
+#if !GRADSTEP_GLOO_DEVICE_LISTENS
+    if (state_ == LISTENING) return handleListening();
+    // What a stranger has said to the socket that has listened is not the peer's answer.
+    if (state_ == CONNECTING && events != static_cast<int>(EPOLLIN)) return handleConnecting();
+#endif
   } catch (...) {
     give_up(std::current_exception());
   }

@@ -14,6 +14,12 @@
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/tcp/pair.h>
 
+#if __has_include(<gloo/transport/tcp/listener.h>)
+#define GRADSTEP_GLOO_DEVICE_LISTENS 1
+#else
+#define GRADSTEP_GLOO_DEVICE_LISTENS 0  // before 2023: each connection does
+#endif
+
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -25,6 +31,7 @@
 #include <vector>
 
 #include "comm/plugins/gloo/calls.h"
+#include "core/deadline.h"
 
 namespace gradstep::gloo_plugin {
 
@@ -49,14 +56,13 @@ class CarefulPair final : public ::gloo::transport::tcp::Pair {
   CarefulPair(const CarefulPair&) = delete;
   CarefulPair& operator=(const CarefulPair&) = delete;
 
-  /// The bytes of its socket address, for call().
-  std::vector<char> listens_at() const;
-  /// Connecting begins in two steps, both on the device's thread. A side that calls gives up the socket on which it has
-  /// listened, then calls; the other side has nothing to do. What goes wrong is told by wait_until_connected().
-  void stop_listening();
-  void call(const std::vector<char>& address);
+  /// Where it can be reached, for the peer's begin_to_connect().
+  std::vector<char> place() const;
+  /// Calls the peer or waits for its call, whichever is this side's part. What goes wrong is told by is_connected_by().
+  /// On the device's thread, which has not to wait until a socket is given up.
+  void begin_to_connect(const std::vector<char>& place) noexcept;
   /// False where it takes longer. Throws where it fails.
-  bool wait_until_connected(std::chrono::milliseconds timeout);
+  bool is_connected_by(Deadline::Clock::time_point time);
 
   /// Sends `bytes` at `offset` of the window, which ends the wait for a send there.
   void send_at_once(::gloo::transport::UnboundBuffer& window, std::uint64_t slot, std::size_t offset,
@@ -74,6 +80,7 @@ class CarefulPair final : public ::gloo::transport::tcp::Pair {
   void changeState(state next) noexcept override;
   bool write(::gloo::transport::tcp::Op& op) override;
   bool read() override;
+  void waitUntilConnected(std::unique_lock<std::mutex>& /*lock*/, bool /*is_bounded*/) override {}
 
  private:
   /// A message that comes at once.
@@ -105,7 +112,6 @@ class CarefulPair final : public ::gloo::transport::tcp::Pair {
   void say(::gloo::transport::tcp::Op& op) const;
   void hear(const ::gloo::transport::tcp::Op& op);
   void give_up(const std::exception_ptr& failure) noexcept;
-  void try_to_call();
 
   std::shared_ptr<Calls> calls_;
   // Guarded by the base's mutex:

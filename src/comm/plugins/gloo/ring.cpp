@@ -8,10 +8,11 @@
 //
 // Pieces travel in segments, so that adding, sending and receiving go on at once: what has come is added and passed on,
 // and kSegmentsAhead receives are waiting meanwhile. A complete piece may be received over what this rank had there:
-// that was on its way before any other rank could complete the piece.
+// that was on its way before any other rank could complete the piece. All ranks meet first, so that they compare their
+// calls.
 #include <algorithm>
 #include <cstddef>
-#include <span>
+#include <vector>
 
 #include "backend/plugin.h"
 #include "comm/plugins/failure.h"
@@ -83,6 +84,10 @@ class Course {
 }  // namespace
 
 void Mesh::reduce_by_ring(const gradstep_plugin_ring& ring, const Deadline& deadline) {
+  // In the ring a rank hears of two others alone, and what it would tell them waits behind the data.
+  const char token = 1;
+  std::vector<char> tokens(static_cast<std::size_t>(size));
+  all_gather(&token, tokens.data(), 1, deadline);
   const Course course(ring, rank, size);
   const std::int64_t all = course.all_segments();
   blocks_.resize(static_cast<std::size_t>(kSegmentsAhead * std::max(kSegmentBytes, kGrain * ring.element_bytes)));
