@@ -60,6 +60,7 @@ NETWORKS = ("1Gbit/s,100us", "1Gbit/s,1ms", "1Gbit/s,10ms", "100Mbit/s,1ms")
 HOSTS = ("2x2", "4x1")
 TIMEOUT = 120.0
 CHANNELS = 4  # what the default makes of Gloo, see gradstep_reducer_options
+RING_PIECE = 256 << 10  # bytes for each rank, from which on sums of f32 in the engine's order go round a ring
 SPARSITY = 0.01
 TRIALS = 3
 
@@ -351,7 +352,8 @@ def forecast(row: dict[str, Any], world: World, latency: float, *, limit: bool =
         options = {"bucket_elements": elements, "ranks_per_host": world.ranks_per_host, "sparsity": SPARSITY}
         options |= {"rank": way.rank, "rows": world.side, "columns": world.side, **free}
         # Sums alone go in another order; other exchanges are the ranks' own.
-        options["algorithm"] = {"hosts": "hosts", "engine": "ring"}.get(way.order, "own") if ours else "ring"
+        in_ring = not ours or (way.order == "engine" and 4 * elements >= RING_PIECE * world.ranks)
+        options["algorithm"] = "ring" if in_ring else "hosts" if way.order == "hosts" else "own"
         options["channels"] = CHANNELS if ours else 1
         times = []
         for _ in range(TRIALS):
