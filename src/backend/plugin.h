@@ -50,6 +50,17 @@ struct gradstep_plugin_rendezvous {
   gradstep_status (*poll)(void* user);
 };
 
+/// A reduction that goes round the ranks, each of which adds its data to what comes and passes it on.
+struct gradstep_plugin_ring {
+  void* data;  ///< of `count` elements, in place
+  std::int64_t count;
+  std::int64_t element_bytes;
+  const std::int32_t* ranks;  ///< all of them, in the order in which they pass it on; equal on all ranks
+  void* user;
+  /// into = into and `from` reduced, `count` elements of each; `is_last`: all ranks are in it then.
+  gradstep_status (*add)(void* user, void* into, const void* from, std::int64_t count, std::int32_t is_last);
+};
+
 /// An engine connects `options.rank` of `options.world_size` by means of `rendezvous` and fills *vtable and *user, to
 /// be released by vtable->release. Returns a status with the text in set_error; nothing is left behind on failure. An
 /// engine of a system that starts its ranks itself takes no rank and no rendezvous (NULL); `native` is then a
@@ -64,6 +75,8 @@ struct gradstep_plugin_engine {
                            gradstep_comm_vtable* vtable, void** group_user);
   /// As gradstep::Engine::Carry; NULL = messages carry nothing but their bytes.
   void (*carry)(void* user, gradstep::Said* said);
+  /// As gradstep::Engine::ReduceByRing; NULL = there is none.
+  gradstep_status (*reduce_by_ring)(void* user, const gradstep_plugin_ring* ring, std::int64_t timeout_ms);
 };
 
 /// A backend for each device of a type.

@@ -149,6 +149,9 @@ class NamedCalls {
   void run(const Call& call, const Deadline& deadline) { static_cast<Self*>(this)->run(call, deadline); }
 };
 
+/// Among so many ranks each hears from all in an all-reduce, however its data are cut into pieces, and in a gather.
+inline constexpr std::int32_t kMostRanksThatHearAll = 16;
+
 /// What goes with each message, where an engine carries it.
 struct Said {
   std::uint64_t call = 0;  ///< see code_of(); another one at a peer is a MISMATCH

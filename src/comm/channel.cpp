@@ -4,13 +4,16 @@
 // Reductions in rank order: every element is ((x0 + x1) + x2) + ..., whatever the engine. Three ways lead to the same
 // bits: direct reduce-scatter and all-gather (each rank owns a piece, gets it from all, sums, and gives the sum to all;
 // the bytes of a ring), everything gathered and summed by everyone (one message each way: for small data, and for
-// engines that only gather), and an engine's own reduction where it sums in rank order too.
+// engines that only gather), and an engine's own reduction where it sums in rank order too. Where the order is the
+// engine's, large data go round a ring if it has one.
 #include "comm/channel.h"
 
 #include <algorithm>
 #include <array>
 
 #include "backend/backend.h"
+#include "backend/plugin.h"
+#include "comm/callbacks.h"
 
 namespace gradstep {
 
@@ -108,6 +111,8 @@ void Channel::all_reduce(const Array& data, std::int32_t op, double divisor, con
     if (divisor != 1) sum_blocks(static_cast<std::byte*>(data.data), 0, data, data.size, op, divisor);
   } else if (sums_natively()) {
     all_reduce_native(data, op, divisor, deadline);
+  } else if (goes_by_ring(data)) {
+    all_reduce_by_ring(data, op, divisor, deadline);
   } else if (data.bytes() * (world_size() - 1) <= kGatherBytes || !engine_->can_exchange()) {
     all_reduce_gathered(data, op, divisor, deadline);
   } else {
@@ -170,6 +175,39 @@ void Channel::all_reduce_direct(const Array& data, std::int32_t op, double divis
                             return Incoming{part.data, part.bytes()};
                           },
                           deadline);
+  });
+}
+
+// Two ranks exchange directly: that is a ring of two. f16 and bf16 would be rounded by every rank.
+bool Channel::goes_by_ring(const Array& data) const {
+  return has_ring() && world_size() > 2 && engines_reduce(data.dtype) && data.bytes() >= kRingPieceBytes * world_size();
+}
+
+void Channel::all_reduce_by_ring(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
+  struct Sum {
+    const Site& site;
+    DType dtype;
+    std::int32_t op;
+    double divisor;
+  } sum{site_, data.dtype, op, divisor};
+  gradstep_plugin_ring ring{};
+  ring.data = data.data;
+  ring.count = data.size;
+  ring.element_bytes = size_of(data.dtype);
+  ring.ranks = ring_.data();
+  ring.user = &sum;
+  ring.add = [](void* user, void* into, const void* from, std::int64_t count, std::int32_t is_last) {
+    return guarded([&] {
+      const Sum& own = *static_cast<const Sum*>(user);
+      const void* const sources[] = {from, into};
+      own.site.backend().sum_ranks({into, sources, count, own.dtype, own.op, is_last != 0 ? own.divisor : 1},
+                                   own.site.queue());
+    });
+  };
+  wait_for_peers([&] {
+    call_engine(*engine_, "all_reduce", deadline,
+                [&](std::int64_t timeout_ms) { return engine_->reduce_by_ring(ring, timeout_ms); });
+    collectives_.count_round(2 * data.bytes() * (world_size() - 1) / world_size());
   });
 }
 

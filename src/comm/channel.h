@@ -28,6 +28,10 @@ class Channel {
           PeerWait* wait);
 
   Engine& engine() { return *engine_; }
+  /// The ranks in the order in which they pass on what goes round. Neighbours on one host save their links.
+  void set_ring(std::vector<std::int32_t> ranks) { ring_ = std::move(ranks); }
+  /// Large sums go round a ring.
+  bool has_ring() const { return order_ == GRADSTEP_REDUCTION_ENGINE && engine_->has_ring() && !ring_.empty(); }
   void run(const Call& call, const Deadline& deadline);
   /// All-reduces are the engine's own.
   bool sums_natively() const { return engine_->vtable().all_reduce != nullptr && native_order_serves(); }
@@ -45,6 +49,8 @@ class Channel {
   void all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline);
   void all_reduce_gathered(const Array& data, std::int32_t op, double divisor, const Deadline& deadline);
   void all_reduce_direct(const Array& data, std::int32_t op, double divisor, const Deadline& deadline);
+  bool goes_by_ring(const Array& data) const;
+  void all_reduce_by_ring(const Array& data, std::int32_t op, double divisor, const Deadline& deadline);
   void all_reduce_native(const Array& data, std::int32_t op, double divisor, const Deadline& deadline);
   void reduce_scatter(const Array& input, const Array& output, std::int32_t op, const Deadline& deadline);
   void reduce_scatter_v(const Array& data, std::span<const std::int64_t> counts, std::int32_t op, double divisor,
@@ -64,6 +70,7 @@ class Channel {
   std::int32_t order_;
   PeerWait* wait_;
   Collectives collectives_;
+  std::vector<std::int32_t> ring_;
   Staging staging_;                   // at the site
   std::vector<const void*> sources_;  // of the sum in progress, one per rank
   std::vector<Array> pieces_;         // likewise

@@ -29,6 +29,10 @@ inline constexpr std::int64_t kGatherSliceBytes = std::int64_t{1} << 20;
 inline constexpr std::int64_t kPieceBytes = std::int64_t{1} << 23;
 inline constexpr std::int64_t kPieceBytesInMemory = std::int64_t{1} << 21;
 
+/// From so many bytes of each rank's piece on, a ring takes less than a direct exchange where both may be: its delays
+/// are 2 (P - 1) where the latter's are 2.
+inline constexpr std::int64_t kRingPieceBytes = std::int64_t{1} << 18;
+
 /// That of an engine.
 inline std::int64_t piece_bytes_of(const Engine& engine) {
   return engine.shares_memory() ? kPieceBytesInMemory : kPieceBytes;

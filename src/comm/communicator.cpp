@@ -8,6 +8,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -87,6 +88,16 @@ std::int64_t gradstep_comm_statistics::* counter_of(CallKind kind) {
   return found != std::end(kCounters) ? found->second : nullptr;
 }
 
+/// The ranks of a host one after the other, hosts in the order of their first ranks.
+std::vector<std::int32_t> by_host(const std::vector<std::uint64_t>& hosts) {
+  std::map<std::uint64_t, std::size_t> firsts;
+  for (std::size_t r = 0; r < hosts.size(); ++r) firsts.try_emplace(hosts[r], r);
+  std::vector<std::int32_t> ranks(hosts.size());
+  std::iota(ranks.begin(), ranks.end(), 0);
+  std::ranges::stable_sort(ranks, {}, [&](std::int32_t r) { return firsts[hosts[static_cast<std::size_t>(r)]]; });
+  return ranks;
+}
+
 }  // namespace
 
 CommSettings comm_settings(const gradstep_comm_options& options) {
@@ -107,6 +118,7 @@ Communicator::Communicator(std::shared_ptr<Context> context, std::shared_ptr<Eng
       hosts_(std::move(hosts)),
       channel_(connection_.shared_engine(), site_, settings_.reduction_order, sent_, &wait_) {
   stats_.struct_size = sizeof stats_;
+  channel_.set_ring(by_host(hosts_));
 }
 
 Communicator::~Communicator() = default;
@@ -124,6 +136,7 @@ std::shared_ptr<Communicator> Communicator::handshake(std::shared_ptr<Context> c
     check_handshake(*engine, settings, static_cast<std::int32_t>(r), peers[r]);
     communicator->hosts_[r] = peers[r].host;
   }
+  communicator->channel_.set_ring(by_host(communicator->hosts_));
   if (settings.reduction_order == GRADSTEP_REDUCTION_HOSTS) {
     communicator->group_by_hosts(communicator->hosts_, deadline, connect_inside);
   }
@@ -230,9 +243,8 @@ bool Communicator::overlaps() const {
 }
 
 bool Communicator::carries_notes() const {
-  // Among so many ranks all of them hear from all in an all-reduce, however its data are cut into pieces.
-  constexpr std::int32_t kMostRanks = 16;
-  return connection_.engine().carries_calls() && own_channel_ && host_sums_ == nullptr && world_size() <= kMostRanks;
+  return connection_.engine().carries_calls() && own_channel_ && host_sums_ == nullptr &&
+         world_size() <= kMostRanksThatHearAll;
 }
 
 void Communicator::set_note(std::uint64_t note) {

@@ -26,18 +26,18 @@ void check_vtable(const gradstep_comm_vtable& vtable) {
 }  // namespace
 
 std::shared_ptr<Engine> Engine::make(std::string_view name, const gradstep_comm_vtable& vtable, void* user,
-                                     Medium medium, Split splitter, Carry carrier) {
+                                     Medium medium, const Extras& extras) {
   std::shared_ptr<Engine> engine;
   try {
     check_vtable(vtable);
-    engine.reset(new Engine(name, vtable, medium, splitter, carrier));
+    engine.reset(new Engine(name, vtable, medium, extras));
   } catch (...) {
     if (vtable.release != nullptr) call_host_quietly([&] { vtable.release(user); });
     throw;
   }
   engine->user_ = user;
   engine->has_user_ = true;
-  if (carrier != nullptr) carrier(user, &engine->said_);
+  if (extras.carry != nullptr) extras.carry(user, &engine->said_);
   return engine;
 }
 
@@ -64,7 +64,7 @@ std::shared_ptr<Engine> Engine::dup(const std::shared_ptr<Engine>& engine, const
   void* user = nullptr;
   call_engine(*engine, "dup", deadline,
               [&](std::int64_t timeout_ms) { return engine->vtable_.dup(engine->user_, timeout_ms, &vtable, &user); });
-  auto copy = Engine::make(engine->name_, vtable, user, engine->medium_, engine->splitter_, engine->carrier_);
+  auto copy = Engine::make(engine->name_, vtable, user, engine->medium_, engine->extras_);
   if (copy->rank() != engine->rank() || copy->world_size() != engine->world_size()) {
     fail(GRADSTEP_ERR_MISMATCH, "{}: dup gave rank {} of {}, expected rank {} of {}", engine->name_, copy->rank(),
          copy->world_size(), engine->rank(), engine->world_size());
@@ -77,10 +77,10 @@ std::shared_ptr<Engine> Engine::split(std::span<const std::int32_t> members, con
   vtable.struct_size = sizeof vtable;
   void* user = nullptr;
   call_engine(*this, "split", deadline, [&](std::int64_t timeout_ms) {
-    return splitter_(user_, members.data(), static_cast<std::int32_t>(members.size()), timeout_ms, &vtable, &user);
+    return extras_.split(user_, members.data(), static_cast<std::int32_t>(members.size()), timeout_ms, &vtable, &user);
   });
   if (members.empty()) return nullptr;
-  return Engine::make(name_, vtable, user, medium_, splitter_, carrier_);
+  return Engine::make(name_, vtable, user, medium_, extras_);
 }
 
 Engine::Use::Use(Engine& engine, const Deadline& deadline) : engine_(engine) {

@@ -22,6 +22,8 @@
 #include "core/host_callback.h"
 #include "gradstep/comm.h"
 
+struct gradstep_plugin_ring;
+
 namespace gradstep {
 
 class Engine {
@@ -37,11 +39,20 @@ class Engine {
   /// the engine's use.
   using Carry = void (*)(void* user, Said* said);
 
+  /// Collective: all ranks end with the same bits.
+  using ReduceByRing = gradstep_status (*)(void* user, const gradstep_plugin_ring* ring, std::int64_t timeout_ms);
+
+  /// What our engines have beside the table; each may be NULL.
+  struct Extras {
+    Split split;
+    Carry carry;
+    ReduceByRing reduce_by_ring;
+  };
+
   /// Takes `user` over, and releases it once, also where this fails. Throws INVALID_ARGUMENT for a vtable that cannot
   /// work.
   static std::shared_ptr<Engine> make(std::string_view name, const gradstep_comm_vtable& vtable, void* user,
-                                      Medium medium = Medium::network, Split splitter = nullptr,
-                                      Carry carrier = nullptr);
+                                      Medium medium = Medium::network, const Extras& extras = {});
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
@@ -57,7 +68,7 @@ class Engine {
   bool point_to_point() const { return vtable_.send != nullptr; }
   /// What ranks say of their calls goes with their messages, and an engine that finds a difference fails with MISMATCH
   /// on all of them.
-  bool carries_calls() const { return carrier_ != nullptr; }
+  bool carries_calls() const { return extras_.carry != nullptr; }
   /// What this rank says: set it before each call.
   Said& said() { return said_; }
   /// Whether it takes a message of the receiver's for the sender of another to hear what the receiver calls.
@@ -82,10 +93,16 @@ class Engine {
   /// A second channel between the same ranks (collective), or this one where the engine has no dup.
   static std::shared_ptr<Engine> dup(const std::shared_ptr<Engine>& engine, const Deadline& deadline);
 
-  bool can_split() const { return splitter_ != nullptr; }
+  bool can_split() const { return extras_.split != nullptr; }
   /// A channel of the group's own, whose rank i is rank members[i] here; NULL for a rank that is in no group.
   /// Collective among all ranks. Needs can_split().
   std::shared_ptr<Engine> split(std::span<const std::int32_t> members, const Deadline& deadline) const;
+
+  bool has_ring() const { return extras_.reduce_by_ring != nullptr; }
+  /// Needs has_ring(). Returns its status.
+  gradstep_status reduce_by_ring(const gradstep_plugin_ring& ring, std::int64_t timeout_ms) const {
+    return extras_.reduce_by_ring(user_, &ring, timeout_ms);
+  }
 
   /// One collective at a time per user; communicators that share an engine wait for each other here.
   class Use {
@@ -100,8 +117,8 @@ class Engine {
   };
 
  private:
-  Engine(std::string_view name, const gradstep_comm_vtable& vtable, Medium medium, Split splitter, Carry carrier)
-      : name_(name), vtable_(vtable), medium_(medium), splitter_(splitter), carrier_(carrier) {}
+  Engine(std::string_view name, const gradstep_comm_vtable& vtable, Medium medium, const Extras& extras)
+      : name_(name), vtable_(vtable), medium_(medium), extras_(extras) {}
 
   struct Turn {
     std::mutex mutex;
@@ -114,8 +131,7 @@ class Engine {
   void* user_ = nullptr;
   bool has_user_ = false;
   Medium medium_;
-  Split splitter_;
-  Carry carrier_;
+  Extras extras_;
   Said said_;
   std::atomic<bool> aborted_{false};
   ForkSafe<Turn> turn_{std::in_place};

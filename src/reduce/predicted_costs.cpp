@@ -181,7 +181,7 @@ class Predictor {
       ++local.round;
       local.byte += ring_bytes(data);
       local.add += count;
-      ring += network_.ring(data);
+      ring += network_.ring(data) - hidden_share_ * network_.ring(0);
       tree += network_.tree(data);
       hierarchical += network_.hierarchical(data);
     }
@@ -225,7 +225,7 @@ class Predictor {
   const gradstep_cost_options& options_;
   const Network network_;
   const double buckets_;
-  const double hidden_share_;  // of the time of rounds, where buckets are under way at once
+  const double hidden_share_;  // of the delays of rounds and of a ring, where buckets are under way at once
   ExchangeCost prices_;
   ExchangeSize size_;      // of one bucket
   ExchangeSize by_hosts_;  // the same, with sums by hosts

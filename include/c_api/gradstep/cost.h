@@ -22,7 +22,7 @@
  *                 have the same piece; one round inside each host, in which they give the sums. Inside, a round takes
  *                 l + (H - 1) o and a byte 1 / b; between hosts L + (P / H - 1) o and H / B.
  *
- * Adasum and sparse sums have exchanges of their own. With several channels, the time of gradstep's own rounds is
+ * Adasum and sparse sums have exchanges of their own. With several channels, the delays of own rounds and of rings are
  * divided by the number of buckets that are under way at once. Nothing else overlaps, and ranks are in step.
  * Sources: Thakur, Rabenseifner, Gropp 2005 (ring, tree); Culler et al. 1993 (LogP).
  */
@@ -39,7 +39,7 @@ extern "C" {
 enum gradstep_cost_algorithm {
   GRADSTEP_COST_INVALID = -1,
   GRADSTEP_COST_OWN = 0, /* gradstep's own collectives */
-  /* All-reduces that an engine or a host may have; gradstep itself has none of them. */
+  /* All-reduces that an engine or a host may have; gradstep's is the ring, over Gloo in the engine's order. */
   GRADSTEP_COST_RING = 1,         /* a ring */
   GRADSTEP_COST_TREE = 2,         /* recursive halving and doubling */
   GRADSTEP_COST_HIERARCHICAL = 3, /* inside hosts, then between them */

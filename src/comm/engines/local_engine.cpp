@@ -113,7 +113,7 @@ std::vector<std::shared_ptr<Communicator>> make_local_communicators(const std::s
   for (std::int32_t rank = 0; rank < world_size; ++rank) {
     auto user = std::make_unique<Member>(group, rank);
     auto engine = Engine::make("local", local_vtable(rank, world_size), user.release(), Engine::Medium::memory,
-                               split_local, carry_local);
+                               {split_local, carry_local, nullptr});
     auto communicator = std::make_shared<Communicator>(context, std::move(engine), settings, hosts);
     communicator->log_connected();
     communicators.push_back(std::move(communicator));

@@ -17,7 +17,8 @@ std::shared_ptr<Engine> connect_plugin(const std::string& name, const gradstep_c
   set_last_error("");
   const gradstep_status status = plugin.engine->connect(&options, rendezvous, native, &vtable, &user);
   if (status != GRADSTEP_OK) fail(status, "{}: {}", name, std::string(last_error()));
-  return Engine::make(name, vtable, user, Engine::Medium::network, plugin.engine->split, plugin.engine->carry);
+  return Engine::make(name, vtable, user, Engine::Medium::network,
+                      {plugin.engine->split, plugin.engine->carry, plugin.engine->reduce_by_ring});
 }
 
 }  // namespace gradstep

@@ -108,7 +108,7 @@ std::shared_ptr<Engine> connect_shm(Store& store, const Context& context, const 
   Rendezvous rendezvous(store, context, "shm", options, room);
   auto made = connect(rendezvous, options.rank, options.world_size, deadline);
   const gradstep_comm_vtable vtable = shm_vtable(*made);
-  return Engine::make("shm", vtable, made.release(), Engine::Medium::memory, split_shared, carry_shared);
+  return Engine::make("shm", vtable, made.release(), Engine::Medium::memory, {split_shared, carry_shared, nullptr});
 }
 
 }  // namespace gradstep

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <tuple>
 
 #include "tests/unit/comm/worlds.h"
@@ -249,6 +250,103 @@ std::string name_of_case(const testing::TestParamInfo<std::tuple<std::string, in
 INSTANTIATE_TEST_SUITE_P(Reductions, EveryEngineReduces,
                          testing::Combine(testing::ValuesIn(engines()), testing::Values(1, 2, 3, 4, 5, 8)),
                          name_of_case);
+
+#if defined(GRADSTEP_TEST_PLUGIN_DIR)
+/// What a sum of f32 becomes that goes round the ranks in this order: piece p begins with the p-th of them.
+std::vector<float> round_sum(std::size_t count, const std::vector<std::int32_t>& ranks, float divisor) {
+  const std::size_t share = (count + ranks.size() - 1) / ranks.size();
+  const std::size_t piece = (share + 63) / 64 * 64;
+  std::vector<std::vector<float>> data(ranks.size(), std::vector<float>(count));
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    std::memcpy(data[r].data(), rank_data(DType::f32, count, static_cast<std::int32_t>(r)).data(), 4 * count);
+  }
+  std::vector<float> sum(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t step = 0; step < ranks.size(); ++step) {
+      const float value = data[static_cast<std::size_t>(ranks[(i / piece + step) % ranks.size()])][i];
+      sum[i] = step == 0 ? value : sum[i] + value;
+    }
+    sum[i] /= divisor;
+  }
+  return sum;
+}
+
+// Three pieces in the last of which there is less, and four and five of them that have more than one segment.
+TEST(RingOverGloo, SumsGoRoundInTheOrderOfRanks) {
+  CommSettings settings;
+  settings.reduction_order = GRADSTEP_REDUCTION_ENGINE;
+  for (const std::int32_t ranks : {3, 4, 5}) {
+    constexpr std::size_t kCount = 400037;
+    std::vector<std::int32_t> order(static_cast<std::size_t>(ranks));
+    std::iota(order.begin(), order.end(), 0);
+    const std::vector<float> expected_sum = round_sum(kCount, order, 3);
+    run(make_world("gloo", ranks, settings), [&](Communicator& comm) {
+      for (int again = 0; again < 2; ++again) {
+        auto data = rank_data(DType::f32, kCount, comm.rank());
+        comm.all_reduce(array_of(data, DType::f32), GRADSTEP_REDUCE_SUM, 3, comm.deadline());
+        ASSERT_EQ(std::memcmp(data.data(), expected_sum.data(), data.size()), 0);
+      }
+      for (const DType dtype : {DType::i32, DType::i64}) {  // whose sums have no order
+        auto data = rank_data(dtype, kCount, comm.rank());
+        comm.all_reduce(array_of(data, dtype), GRADSTEP_REDUCE_SUM, 1, comm.deadline());
+        ASSERT_EQ(data, expected(dtype, kCount, comm.world_size(), GRADSTEP_REDUCE_SUM)) << name_of(dtype);
+      }
+      for (const DType dtype : kDtypes) {
+        auto data = rank_data(dtype, kCount, comm.rank());
+        comm.all_reduce(array_of(data, dtype), GRADSTEP_REDUCE_MAX, 1, comm.deadline());
+        ASSERT_EQ(data, expected(dtype, kCount, comm.world_size(), GRADSTEP_REDUCE_MAX)) << name_of(dtype);
+      }
+    });
+  }
+}
+
+TEST(RingOverGloo, RanksOfAHostAreNeighbours) {
+  constexpr std::size_t kCount = 300000;
+  const World world = make_world("gloo", 4);
+  const std::vector<float> expected_sum = round_sum(kCount, {0, 2, 1, 3}, 1);
+  run(world, [&](Communicator& comm) {
+    CommSettings settings;
+    settings.reduction_order = GRADSTEP_REDUCTION_ENGINE;
+    const auto& connection = comm.connection();
+    Communicator elsewhere(connection.context(), comm.connection().shared_engine(), settings, {7, 5, 7, 5});
+    auto data = rank_data(DType::f32, kCount, comm.rank());
+    elsewhere.all_reduce(array_of(data, DType::f32), GRADSTEP_REDUCE_SUM, 1, elsewhere.deadline());
+    ASSERT_EQ(std::memcmp(data.data(), expected_sum.data(), data.size()), 0);
+  });
+}
+
+TEST(RingOverGloo, ARankThatLeavesEndsTheCallOfAllAndOneThatIsLateDoesByTheDeadline) {
+  CommSettings settings;
+  settings.reduction_order = GRADSTEP_REDUCTION_ENGINE;
+  for (const bool leaves : {true, false}) {
+    World world = make_world("gloo", 4, settings);
+    if (leaves) world[2].reset();
+    const auto outcomes = run_outcomes(4, [&](std::int32_t rank) {
+      if (rank == 2) return;
+      Communicator& comm = *world[static_cast<std::size_t>(rank)];
+      auto data = rank_data(DType::f32, 1000000, rank);
+      const Deadline deadline = leaves ? comm.deadline() : Deadline::after_ms(500);
+      comm.all_reduce(array_of(data, DType::f32), GRADSTEP_REDUCE_SUM, 1, deadline);
+    });
+    for (const std::int32_t rank : {0, 1, 3}) {
+      const Outcome& outcome = outcomes[static_cast<std::size_t>(rank)];
+      const bool is_late = !leaves && outcome.status == GRADSTEP_ERR_TIMEOUT;
+      EXPECT_TRUE(is_late || outcome.status == GRADSTEP_ERR_PEER_LOST) << outcome.text;
+      EXPECT_LT(outcome.milliseconds, leaves ? 10000 : 1500);
+    }
+  }
+}
+
+TEST(RingOverGloo, RanksThatSumDifferentSizesAreTold) {
+  CommSettings settings;
+  settings.reduction_order = GRADSTEP_REDUCTION_ENGINE;
+  const auto outcomes = run_outcomes(make_world("gloo", 4, settings), [](Communicator& comm) {
+    auto data = rank_data(DType::f32, comm.rank() == 2 ? 1000001 : 1000000, comm.rank());
+    comm.all_reduce(array_of(data, DType::f32), GRADSTEP_REDUCE_SUM, 1, comm.deadline());
+  });
+  for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.status, GRADSTEP_ERR_MISMATCH) << outcome.text;
+}
+#endif
 
 TEST(Reductions, TheTestDataTellOrdersApart) {
   const auto forward = fold<float>(DType::f32, 1000, 3, GRADSTEP_REDUCE_SUM, 1);

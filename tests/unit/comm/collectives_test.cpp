@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Calls that move bytes, on every engine: what arrives is what was sent, exactly.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <numeric>
 #include <set>
+#include <span>
 #include <thread>
 #include <tuple>
 
@@ -68,12 +71,11 @@ TEST_P(EveryEngine, AllGatherWorksInPlace) {
   });
 }
 
-/// What the others send before a rank asks for it must wait for that rank, whole and in order.
-TEST_P(EveryEngine, ASlowRankFindsWhatOthersHaveSentEarly) {
-  constexpr std::int64_t kMeetings[] = {1, 40000, 7, 1 << 20, 5, 5, (1 << 20) + 1, 3};
-  run(world(), [&](Communicator& comm) {
+/// Gathers, one after the other, of blocks of so many bytes. To each another rank comes late.
+void gather_with_slow_ranks(const World& world, std::span<const std::int64_t> meetings) {
+  run(world, [&](Communicator& comm) {
     std::int32_t meeting = 0;
-    for (const std::int64_t bytes : kMeetings) {
+    for (const std::int64_t bytes : meetings) {
       const bool is_slow = meeting % comm.world_size() == comm.rank();
       if (is_slow) std::this_thread::sleep_for(std::chrono::milliseconds(5));
       const auto own = pattern(comm.rank(), bytes, meeting);
@@ -86,6 +88,12 @@ TEST_P(EveryEngine, ASlowRankFindsWhatOthersHaveSentEarly) {
       ++meeting;
     }
   });
+}
+
+/// What the others send before a rank asks for it must wait for that rank, whole and in order.
+TEST_P(EveryEngine, ASlowRankFindsWhatOthersHaveSentEarly) {
+  constexpr std::int64_t kMeetings[] = {1, 40000, 7, 1 << 20, 5, 5, (1 << 20) + 1, 3};
+  gather_with_slow_ranks(world(), kMeetings);
 }
 
 TEST_P(EveryEngine, AllGatherVTakesBlocksOfAnySizeAndNone) {
@@ -289,6 +297,35 @@ std::string name_of_case(const testing::TestParamInfo<std::tuple<std::string, in
 INSTANTIATE_TEST_SUITE_P(Collectives, EveryEngine,
                          testing::Combine(testing::ValuesIn(engines()), testing::Values(1, 2, 3, 4, 5, 8)),
                          name_of_case);
+
+#if defined(GRADSTEP_TEST_PLUGIN_DIR)
+class ManyRanksOverGloo : public testing::TestWithParam<int> {
+ protected:
+  /// Two descriptors for each two ranks, and some.
+  static bool has_descriptors_for(rlim_t ranks) {
+    rlimit limit{};
+    const bool known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0;
+    return known && limit.rlim_cur > ranks * ranks + 10 * ranks + 100;
+  }
+};
+
+/// Small blocks pass through other ranks, in two stages or three; large ones do not.
+TEST_P(ManyRanksOverGloo, GatherWhatOneWouldSendToAnother) {
+  const int ranks = GetParam();
+  if (!has_descriptors_for(static_cast<rlim_t>(ranks))) GTEST_SKIP() << "too few descriptors for " << ranks << " ranks";
+  const World world = make_world("gloo", ranks);
+  constexpr std::int64_t kMeetings[] = {1, 5000, 7, 60000, 5, 5, 12000, 3};
+  gather_with_slow_ranks(world, kMeetings);
+  run(world, [&](Communicator& comm) {
+    const std::int64_t bytes_before = comm.stats().bytes_sent;
+    double number = comm.rank() + 1;
+    comm.all_reduce(compact_array(&number, 1, DType::f64), GRADSTEP_REDUCE_SUM, 1, comm.deadline());
+    EXPECT_EQ(number, ranks * (ranks + 1) / 2);
+    EXPECT_EQ(comm.stats().bytes_sent - bytes_before, (ranks - 1) * static_cast<std::int64_t>(sizeof number));
+  });
+}
+INSTANTIATE_TEST_SUITE_P(Collectives, ManyRanksOverGloo, testing::Values(17, 24, 67));
+#endif
 
 TEST(DirectReduction, MovesTheBytesOfARing) {
   constexpr std::int64_t kBytes = 4 * 128 * 1000;

@@ -217,6 +217,41 @@ TEST_P(Disagreement, RanksThatSumDifferentSizesAreTold) {
   for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.status, GRADSTEP_ERR_MISMATCH) << outcome.text;
 }
 
+#if defined(GRADSTEP_TEST_PLUGIN_DIR)
+/// More than those of which each hears from all: a failure passes through other ranks.
+constexpr std::int32_t kManyRanks = 18;
+
+TEST(ManyRanksOverGlooFail, RanksThatGatherDifferentSizesAreTold) {
+  const World ranks = make_world("gloo", kManyRanks);
+  const auto outcomes = run_outcomes(ranks, [](Communicator& comm) {
+    std::vector<char> own(10);
+    std::vector<char> all(10 * kManyRanks);
+    comm.all_gather(own.data(), all.data(), comm.rank() == 7 ? 5 : 4, comm.deadline());
+  });
+  for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.status, GRADSTEP_ERR_MISMATCH) << outcome.text;
+}
+
+TEST(ManyRanksOverGlooFail, RanksThatSumWhereOneMeetsAreTold) {
+  const World ranks = make_world("gloo", kManyRanks);
+  const auto outcomes = run_outcomes(ranks, [](Communicator& comm) {
+    auto data = ones(100000);
+    comm.rank() == 7 ? comm.barrier(comm.deadline()) : sum(comm, data);
+  });
+  for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.status, GRADSTEP_ERR_MISMATCH) << outcome.text;
+}
+
+TEST(ManyRanksOverGlooFail, APeerThatLeavesIsLostAtOnce) {
+  World ranks = make_world("gloo", kManyRanks);
+  ranks[7].reset();
+  ranks.erase(ranks.begin() + 7);
+  const auto outcomes = run_outcomes(ranks, [](Communicator& comm) { comm.barrier(comm.deadline()); });
+  for (const Outcome& outcome : outcomes) {
+    EXPECT_EQ(outcome.status, GRADSTEP_ERR_PEER_LOST) << outcome.text;
+    EXPECT_LT(outcome.milliseconds, 10000);
+  }
+}
+#endif
+
 INSTANTIATE_TEST_SUITE_P(Failures, Disagreement, testing::Values("local", "shm"),
                          [](const auto& test_case) { return test_case.param; });
 

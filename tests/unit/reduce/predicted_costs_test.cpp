@@ -70,6 +70,8 @@ TEST(PredictedCosts, BucketsThatAreUnderWayAtOnceShareTheirDelays) {
     options.channels = channels;
     const double expected = bytes + 8 * 2 * 1e-3 / std::clamp(channels, 1, 8);
     EXPECT_NEAR(seconds(options, GRADSTEP_COST_OWN), expected, kExact * expected) << channels;
+    const double ring = bytes + 8 * 30 * 1e-3 / std::clamp(channels, 1, 8);
+    EXPECT_NEAR(seconds(options, GRADSTEP_COST_RING), ring, kExact * ring) << channels;
   }
   options.channels = 17;
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "options.channels: is 17, expected 0 to 16",

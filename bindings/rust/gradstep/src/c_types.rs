@@ -64,7 +64,7 @@ c_enum! {
     ReductionOrder {
         /// The same bits on every engine.
         Rank = GRADSTEP_REDUCTION_RANK,
-        /// The engine's own all-reduce; ranks agree with each other, nothing more.
+        /// The engine's own, of Gloo a ring; ranks agree with each other, nothing more.
         Engine = GRADSTEP_REDUCTION_ENGINE,
         /// ((host 0) + (host 1) + ...), each host's sum in the order of its ranks: bytes cross the network once for
         /// each host. Every engine gives equal bits, as long as the ranks on each host stay. Engines of device memory:
@@ -105,7 +105,7 @@ c_enum! {
     CostAlgorithm {
         /// gradstep's own collectives.
         Own = GRADSTEP_COST_OWN,
-        /// All-reduces that an engine or a host may have; gradstep itself has none of them. a ring.
+        /// All-reduces that an engine or a host may have; gradstep's is the ring, over Gloo in the engine's order. a ring.
         Ring = GRADSTEP_COST_RING,
         /// Recursive halving and doubling.
         Tree = GRADSTEP_COST_TREE,

@@ -25,7 +25,8 @@ struct GlooEngine {
   GlooEngine() = default;
   ~GlooEngine() {
     if (mesh == nullptr) return;
-    const Haste haste(mesh->getDevice());
+    Haste haste(mesh->getDevice());
+    haste.start();
     mesh.reset();
   }
   GlooEngine(const GlooEngine&) = delete;
@@ -149,6 +150,10 @@ gradstep_status split(void* user, const std::int32_t* members, std::int32_t coun
   });
 }
 
+gradstep_status reduce_by_ring(void* user, const gradstep_plugin_ring* ring, std::int64_t timeout_ms) {
+  return talk(user, timeout_ms, [&](Mesh& mesh, const Deadline& deadline) { mesh.reduce_by_ring(*ring, deadline); });
+}
+
 void carry(void* user, Said* said) { mesh_of(user).carry(said); }
 
 void abort(void* user) {
@@ -201,4 +206,5 @@ gradstep_status connect(const gradstep_comm_options* options, const gradstep_plu
 }  // namespace gradstep::gloo_plugin
 
 const gradstep_plugin_engine gradstep::plugin::engine = {"gloo", &gradstep::gloo_plugin::connect,
-                                                         &gradstep::gloo_plugin::split, &gradstep::gloo_plugin::carry};
+                                                         &gradstep::gloo_plugin::split, &gradstep::gloo_plugin::carry,
+                                                         &gradstep::gloo_plugin::reduce_by_ring};

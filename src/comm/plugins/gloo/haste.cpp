@@ -17,18 +17,21 @@ constexpr long kNanosecondsBetweenLooks = 100'000;
 
 Haste::Haste(const std::shared_ptr<::gloo::transport::Device>& device) noexcept
     : device_(std::dynamic_pointer_cast<::gloo::transport::tcp::Device>(device)),
-      timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {
+      timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {}
+
+void Haste::start() noexcept {
+  const itimerspec often{{0, kNanosecondsBetweenLooks}, {0, kNanosecondsBetweenLooks}};
+  if (device_ == nullptr || ::timerfd_settime(timer_.get(), 0, &often, nullptr) != 0) return;
   try {
-    const itimerspec often{{0, kNanosecondsBetweenLooks}, {0, kNanosecondsBetweenLooks}};
-    if (::timerfd_settime(timer_.get(), 0, &often, nullptr) != 0) device_.reset();
-    if (device_ != nullptr) device_->registerDescriptor(timer_.get(), EPOLLIN, this);
+    device_->registerDescriptor(timer_.get(), EPOLLIN, this);
+    is_registered_ = true;
   } catch (const std::exception&) {
-    device_.reset();
+    // Slowly, then.
   }
 }
 
 Haste::~Haste() {
-  if (device_ == nullptr) return;
+  if (!is_registered_) return;
   try {
     device_->unregisterDescriptor(timer_.get(), this);
   } catch (const std::exception&) {

@@ -15,20 +15,23 @@
 
 namespace gradstep::gloo_plugin {
 
-/// While it lives, the device's thread looks up 10,000 times a second: for the time in which sockets are closed. Where
-/// the system has no timer left, they are closed slowly. Not made on the device's own thread.
+/// From start() to its end the device's thread looks up 10,000 times a second: for the time in which sockets are
+/// closed. Where the system has no timer left when it is made, they are closed slowly. Not used on the device's own
+/// thread.
 class Haste final : private ::gloo::transport::tcp::Handler {
  public:
   explicit Haste(const std::shared_ptr<::gloo::transport::Device>& device) noexcept;
   ~Haste() override;
   Haste(const Haste&) = delete;
   Haste& operator=(const Haste&) = delete;
+  void start() noexcept;
 
  private:
   void handleEvents(int events) override;
 
-  std::shared_ptr<::gloo::transport::tcp::Device> device_;  // NULL where it could not be had
+  std::shared_ptr<::gloo::transport::tcp::Device> device_;
   FileDescriptor timer_;
+  bool is_registered_ = false;
   std::atomic<bool> handled_{false};
 };
 

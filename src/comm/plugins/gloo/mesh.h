@@ -19,6 +19,8 @@
 #include "comm/plugins/gloo/pairs.h"
 #include "core/deadline.h"
 
+struct gradstep_plugin_ring;
+
 namespace gradstep::gloo_plugin {
 
 /// Sockets bound to a numeric address of this machine, and the thread that serves them. Meshes share it.
@@ -48,6 +50,9 @@ class Mesh : public ::gloo::Context {
   void exchange(const void* const* send, const std::int64_t* send_bytes, void* const* receive,
                 const std::int64_t* receive_bytes, const Deadline& deadline);
 
+  /// As gradstep_plugin_engine::reduce_by_ring.
+  void reduce_by_ring(const gradstep_plugin_ring& ring, const Deadline& deadline);
+
   /// From here on ranks compare what is said before each call, and what differs is a MISMATCH on all of them.
   void carry(Said* said);
 
@@ -61,7 +66,9 @@ class Mesh : public ::gloo::Context {
   /// Each ends one post to that peer.
   void wait_send(int to, const Deadline& deadline);
   void wait_recv(int from, Way way, const Deadline& deadline);
-  void connect_pairs(const std::vector<std::vector<char>>& addresses, const std::atomic<bool>& stop);
+  void begin_to_connect(const std::vector<std::vector<char>>& addresses);
+  void wait_until_connected(int peer, const Deadline& deadline, const std::function<void()>& poll);
+  void gather_in_stages(const void* send, char* receive, std::int64_t bytes, const Deadline& deadline);
   void open_windows();
   void close() noexcept;
   void tell_difference() noexcept;
@@ -74,6 +81,7 @@ class Mesh : public ::gloo::Context {
   void for_each_peer(Body&& body);
 
   std::vector<std::unique_ptr<::gloo::transport::UnboundBuffer>> windows_;  // one per peer
+  std::vector<char> blocks_;                                                // on their way through this rank
   std::shared_ptr<Calls> calls_;
   std::atomic<bool> aborted_{false};
 };

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/plugins/gloo/pairs.h"
 
+#include <netinet/in.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,12 +28,42 @@ bool goes_at_once(const tcp::Op& op) {
   return op.preamble.opcode == tcp::Op::SEND_UNBOUND_BUFFER && (op.preamble.slot & kAtOnce) != 0;
 }
 
+// What libgloo's address consists of: a socket's address with room for the longest, and what tells connections apart.
+// Two kinds of sockets have shorter ones.
+constexpr std::size_t kSocketAddress = sizeof(sockaddr_in6);
+constexpr std::size_t kUnused = sizeof(sockaddr_storage) - kSocketAddress;
+
 }  // namespace
 
 /// Here, not in the base: until the socket is closed, events may come.
 CarefulPair::~CarefulPair() {
   const std::lock_guard lock(m_);
   if (state_ != CLOSED) CarefulPair::changeState(CLOSED);
+}
+
+std::vector<char> CarefulPair::place() const {
+  std::vector<char> bytes = self_.bytes();
+  bytes.erase(bytes.begin() + kSocketAddress, bytes.begin() + kSocketAddress + kUnused);
+  return bytes;
+}
+
+void CarefulPair::begin_to_connect(const std::vector<char>& place) noexcept {
+  try {
+    std::vector<char> bytes = place;
+    bytes.insert(bytes.begin() + kSocketAddress, kUnused, 0);
+    Pair::connect(bytes);  // which does not wait, see waitUntilConnected()
+  } catch (...) {
+    const std::lock_guard lock(m_);
+    give_up(std::current_exception());
+  }
+}
+
+bool CarefulPair::is_connected_by(Deadline::Clock::time_point time) {
+  std::unique_lock lock(m_);
+  cv_.wait_until(lock, time, [this] { return state_ >= CONNECTED || ex_ != nullptr; });
+  throwIfException();
+  if (state_ == CLOSED) throw std::runtime_error("closed");
+  return state_ == CONNECTED;
 }
 
 // libgloo sends without an announcement to a peer that has asked for the message. So this one is taken to have.
@@ -85,13 +117,12 @@ void CarefulPair::handleEvents(int events) {
   const std::unique_lock lock(m_, std::try_to_lock);
   if (!lock || state_ > CONNECTED || ex_ != nullptr) return;
   try {
-    if (state_ == CONNECTED) {
-      handleReadWrite(events);
-    } else if (state_ == LISTENING) {
-      handleListening();
-    } else if (state_ == CONNECTING) {
-      handleConnecting();
-    }
+    if (state_ == CONNECTED) return handleReadWrite(events);
+#if !GRADSTEP_GLOO_DEVICE_LISTENS
+    if (state_ == LISTENING) return handleListening();
+    // What a stranger has said to the socket that has listened is not the peer's answer.
+    if (state_ == CONNECTING && events != static_cast<int>(EPOLLIN)) return handleConnecting();
+#endif
   } catch (...) {
     give_up(std::current_exception());
   }
@@ -118,6 +149,7 @@ void CarefulPair::changeState(state next) noexcept {
 bool CarefulPair::write(tcp::Op& op) {
   const bool announces = is_announcement(op.getOpcode());
   const bool is_own = op.preamble.slot == kUnmatchedSlot || op.preamble.slot == kDifferenceSlot;
+  if (announces && op.preamble.slot == kUnmatchedSlot) return true;  // it is of this rank alone
   // libgloo announces a message to a peer that has asked for it too. Nothing is written, and all is done.
   if (announces && !is_own && (op.preamble.slot & kAtOnce) != 0) return true;
   if (op.nwritten == 0 && (announces || goes_at_once(op))) say(op);

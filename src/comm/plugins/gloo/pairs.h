@@ -14,6 +14,12 @@
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/tcp/pair.h>
 
+#if __has_include(<gloo/transport/tcp/listener.h>)
+#define GRADSTEP_GLOO_DEVICE_LISTENS 1
+#else
+#define GRADSTEP_GLOO_DEVICE_LISTENS 0  // before 2023: each connection does
+#endif
+
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -21,8 +27,11 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include "comm/plugins/gloo/calls.h"
+#include "core/deadline.h"
 
 namespace gradstep::gloo_plugin {
 
@@ -47,6 +56,14 @@ class CarefulPair final : public ::gloo::transport::tcp::Pair {
   CarefulPair(const CarefulPair&) = delete;
   CarefulPair& operator=(const CarefulPair&) = delete;
 
+  /// Where it can be reached, for the peer's begin_to_connect().
+  std::vector<char> place() const;
+  /// Calls the peer or waits for its call, whichever is this side's part. What goes wrong is told by is_connected_by().
+  /// On the device's thread, which has not to wait until a socket is given up.
+  void begin_to_connect(const std::vector<char>& place) noexcept;
+  /// False where it takes longer. Throws where it fails.
+  bool is_connected_by(Deadline::Clock::time_point time);
+
   /// Sends `bytes` at `offset` of the window, which ends the wait for a send there.
   void send_at_once(::gloo::transport::UnboundBuffer& window, std::uint64_t slot, std::size_t offset,
                     std::size_t bytes);
@@ -63,6 +80,7 @@ class CarefulPair final : public ::gloo::transport::tcp::Pair {
   void changeState(state next) noexcept override;
   bool write(::gloo::transport::tcp::Op& op) override;
   bool read() override;
+  void waitUntilConnected(std::unique_lock<std::mutex>& /*lock*/, bool /*is_bounded*/) override {}
 
  private:
   /// A message that comes at once.

@@ -314,4 +314,4 @@ gradstep_status connect(const gradstep_comm_options* options, const gradstep_plu
 }  // namespace gradstep::mpi_plugin
 
 const gradstep_plugin_engine gradstep::plugin::engine = {"mpi", &gradstep::mpi_plugin::connect,
-                                                         &gradstep::mpi_plugin::split, nullptr};
+                                                         &gradstep::mpi_plugin::split, nullptr, nullptr};
