@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counted from the code that does it: src/comm/channel.cpp and host_sums.cpp, half.cpp, int8.cpp, sparse.cpp,
+// Counted from the code that does it: src/comm/channel.cpp and host_sums.cpp, half.cpp, coded.cpp, sparse.cpp,
 // adasum.cpp, power_sgd.cpp, control_round.cpp. Tests compare it with what a communicator's statistics count.
 #include "reduce/exchange_cost.h"
 
@@ -10,7 +10,6 @@
 #include <functional>
 
 #include "backend/backend.h"
-#include "kernels/block_code.h"
 #include "reduce/control_round.h"
 
 namespace gradstep {
@@ -148,10 +147,10 @@ ExchangeCost half_cost(const ExchangeSize& size, bool in_half) {
 }
 
 // Codes of pieces to their owners, and of sums to all. Messages have one length, that of a whole piece.
-ExchangeCost int8_cost(const ExchangeSize& size) {
+ExchangeCost coded_cost(const ExchangeSize& size, kernels::NumberCode code) {
   constexpr auto kBlock = static_cast<double>(kernels::kCodeBlock);
   const double piece_blocks = std::ceil(std::ceil(size.elements / kBlock) / size.ranks);
-  const double message = kCountBytes + aligned(piece_blocks * (kBlock + sizeof(float)));
+  const double message = kCountBytes + aligned(piece_blocks * static_cast<double>(kernels::coded_bytes(code)));
   const double all = message * size.ranks;
   ExchangeCost cost = scatter_cost(size, all) + gather_cost(size, all, /*equal=*/true);
   cost.pack = kWithResidual * size.elements;

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "gradstep/reducer.h"
+#include "kernels/scaled_code.h"
 
 namespace gradstep {
 
@@ -16,5 +18,12 @@ gradstep_reducer_options checked_reducer_options(const gradstep_reducer_options&
 
 /// As texts name it: "sparse_topk". `mode` is valid.
 const char* mode_name(std::int32_t mode);
+
+/// Modes that send numbers in codes.
+inline constexpr std::int32_t kCodedModes[] = {GRADSTEP_REDUCER_INT8, GRADSTEP_REDUCER_INT4, GRADSTEP_REDUCER_FP8_E4M3,
+                                               GRADSTEP_REDUCER_FP8_E5M2};
+
+/// In which a mode sends numbers; none where it sends them otherwise.
+std::optional<kernels::NumberCode> code_of(std::int32_t mode);
 
 }  // namespace gradstep

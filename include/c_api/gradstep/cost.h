@@ -108,9 +108,9 @@ GRADSTEP_API gradstep_status gradstep_cost_options_measure(gradstep_cost_options
 /*
  * Writes up to `capacity` records of record_size bytes: DENSE, HALF, BFLOAT16 and POWERSGD by every all-reduce
  * (HIERARCHICAL and, unless no_exchange, HOSTS where 1 < H < P), SPARSE_TOPK by gather and, unless no_exchange, by
- * split, INT8 (where element_bytes is 4), ADASUM_TREE and ADASUM_NWAY by OWN. *count = how many there are. records NULL
- * only counts. Not collective; opens no connection. Returns: INVALID_ARGUMENT (a NULL, a field that breaks its rule, a
- * record_size that no version has), OUT_OF_MEMORY.
+ * split, INT8, INT4, FP8_E4M3 and FP8_E5M2 (where element_bytes is 4), ADASUM_TREE and ADASUM_NWAY by OWN. *count = how
+ * many there are. records NULL only counts. Not collective; opens no connection. Returns: INVALID_ARGUMENT (a NULL, a
+ * field that breaks its rule, a record_size that no version has), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_predict_costs(const gradstep_cost_options* options, gradstep_cost* records,
                                                     size_t record_size, size_t capacity,

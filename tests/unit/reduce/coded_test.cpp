@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-#include "reduce/int8.h"
+#include "reduce/coded.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
+#include "reduce/reducer_options.h"
 #include "unit/reduce/world_reduce.h"
 
 namespace gradstep::test {
@@ -31,21 +32,40 @@ std::vector<Tensors<float>> coded_gradients_of_ranks(std::int32_t ranks) {
   return gradients;
 }
 
-class Int8OnEngines : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Engines, Int8OnEngines, testing::ValuesIn(engines()),
-                         [](const auto& test) { return test.param; });
-
-/// What a code of x leaves out at most, where no number of its block is larger than `largest`: cells of the logarithm
-/// have the width of (octaves below the largest + 1.75) / 32 octaves, and a little more at their ends.
-double most_left_out(double x, double largest) {
+/// What a code of x leaves out at most, where no number of its block is larger than `largest`. Of int8, cells of the
+/// logarithm have the width of (octaves below the largest + 1.75) / 32 octaves, and a little more at their ends.
+double most_left_out(std::int32_t mode, double x, double largest) {
+  constexpr double kRounded = 1 + 0x1p-20;  // f32, in which all is computed
   const double magnitude = std::abs(x);
+  switch (mode) {
+    case GRADSTEP_REDUCER_INT4:
+      return largest / 14 * kRounded;
+    case GRADSTEP_REDUCER_FP8_E4M3:
+      return std::max(magnitude / 16, largest * 0x1p-10 / 448) * kRounded;
+    case GRADSTEP_REDUCER_FP8_E5M2:
+      return std::max(magnitude / 8, largest * 0x1p-17 / 57344) * kRounded;
+    default:
+      break;
+  }
   if (magnitude == 0) return 0;
   const double octaves = (std::log2(largest / magnitude) + 2) / 32;
   return magnitude * (std::exp2(octaves / 2 * 1.05) - 1) + largest * 0x1p-25;
 }
 
+class CodedOnEngines : public testing::TestWithParam<std::tuple<std::string, std::int32_t>> {};
+INSTANTIATE_TEST_SUITE_P(Engines, CodedOnEngines,
+                         testing::Combine(testing::ValuesIn(engines()), testing::ValuesIn(kCodedModes)),
+                         [](const auto& test) {
+                           return std::get<0>(test.param) + "_" + mode_name(std::get<1>(test.param));
+                         });
+
+class Coded : public testing::TestWithParam<std::int32_t> {};
+INSTANTIATE_TEST_SUITE_P(Modes, Coded, testing::ValuesIn(kCodedModes),
+                         [](const auto& test) { return mode_name(test.param); });
+
 // A mean is coded twice: by each rank, and by the owner of its piece.
-TEST_P(Int8OnEngines, TheMeanIsWithinTheCodesOfTheExactOne) {
+TEST_P(CodedOnEngines, TheMeanIsWithinTheCodesOfTheExactOne) {
+  const auto& [engine, mode] = GetParam();
   for (const std::int32_t ranks : {1, 2, 3}) {
     const auto gradients = coded_gradients_of_ranks(ranks);
     double largest = 0;
@@ -54,17 +74,17 @@ TEST_P(Int8OnEngines, TheMeanIsWithinTheCodesOfTheExactOne) {
         for (const float value : tensor.values) largest = std::max(largest, std::abs(static_cast<double>(value)));
       }
     }
-    const auto found = reduce_world(make_world(GetParam(), ranks), mode_options(GRADSTEP_REDUCER_INT8), gradients);
-    const auto by_threads = reduce_world(make_world("local", ranks), mode_options(GRADSTEP_REDUCER_INT8), gradients);
+    const auto found = reduce_world(make_world(engine, ranks), mode_options(mode), gradients);
+    const auto by_threads = reduce_world(make_world("local", ranks), mode_options(mode), gradients);
     for (std::size_t i = 0; i < kCodedShapes.size(); ++i) {
       for (std::size_t k = 0; k < found[i].values.size(); ++k) {
         double mean = 0;
         double left_out = 0;
         for (const auto& g : gradients) {
           mean += static_cast<double>(g[i].values[k]) / ranks;
-          left_out += most_left_out(static_cast<double>(g[i].values[k]), largest) / ranks;
+          left_out += most_left_out(mode, static_cast<double>(g[i].values[k]), largest) / ranks;
         }
-        left_out += most_left_out(std::abs(mean) + left_out, largest);
+        left_out += most_left_out(mode, std::abs(mean) + left_out, largest);
         ASSERT_NEAR(found[i].values[k], mean, left_out) << ranks << " ranks, parameter " << i << " [" << k << "]";
         ASSERT_EQ(found[i].values[k], by_threads[i].values[k]) << "engines differ";
       }
@@ -74,7 +94,7 @@ TEST_P(Int8OnEngines, TheMeanIsWithinTheCodesOfTheExactOne) {
 
 // Nothing is lost: what results and residuals have together is what gradients had, but for f32's roundings. `average`
 // says in which units results are.
-void expect_nothing_lost(std::int32_t ranks, std::int32_t average) {
+void expect_nothing_lost(std::int32_t mode, std::int32_t ranks, std::int32_t average) {
   constexpr int kWindows = 5;
   std::vector<double> expected;
   std::vector<std::vector<double>> kept(static_cast<std::size_t>(ranks));
@@ -91,7 +111,7 @@ void expect_nothing_lost(std::int32_t ranks, std::int32_t average) {
       }
     }
   }
-  auto options = mode_options(GRADSTEP_REDUCER_INT8);
+  auto options = mode_options(mode);
   options.average = average;
   options.fuse_threshold = 900;  // several buckets
   run_ranks(ranks, [&](Communicator& comm) {
@@ -122,14 +142,51 @@ void expect_nothing_lost(std::int32_t ranks, std::int32_t average) {
   }
 }
 
-TEST(Int8, ResultsAndResidualsAddUpToTheGradients) {
-  expect_nothing_lost(1, GRADSTEP_AVERAGE_MEAN);
-  expect_nothing_lost(2, GRADSTEP_AVERAGE_MEAN);
-  expect_nothing_lost(3, GRADSTEP_AVERAGE_SUM);
+TEST_P(Coded, ResultsAndResidualsAddUpToTheGradients) {
+  expect_nothing_lost(GetParam(), 1, GRADSTEP_AVERAGE_MEAN);
+  expect_nothing_lost(GetParam(), 2, GRADSTEP_AVERAGE_MEAN);
+  expect_nothing_lost(GetParam(), 3, GRADSTEP_AVERAGE_SUM);
 }
 
-TEST(Int8, WithoutResidualsEveryWindowIsAlike) {
-  auto options = mode_options(GRADSTEP_REDUCER_INT8);
+/// The largest distance of the results' mean over `windows` from the mean of the same gradients, on rank 0.
+double distance_of_mean(std::int32_t mode, int windows, bool residual) {
+  auto options = mode_options(mode);
+  options.residual = residual ? 1 : 0;
+  double distance = 0;
+  run_ranks(2, [&](Communicator& comm) {
+    Reducer reducer(make_context(), comm, options, make_schema(kCodedShapes));
+    std::vector<std::vector<double>> sums;
+    for (const auto& tensor : coded_gradients(0)) sums.emplace_back(tensor.values.size(), 0);
+    for (int w = 0; w < windows; ++w) {
+      auto own = coded_gradients(static_cast<std::uint32_t>(10 * comm.rank()));
+      const auto views = views_of(own);
+      host::reduce(reducer, views.data(), views.data(), views.size(), 1);
+      for (std::size_t i = 0; i < sums.size(); ++i) {
+        for (std::size_t k = 0; k < sums[i].size(); ++k) sums[i][k] += static_cast<double>(own[i].values[k]);
+      }
+    }
+    if (comm.rank() != 0) return;
+    const auto first = coded_gradients(0);
+    const auto second = coded_gradients(10);
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      for (std::size_t k = 0; k < sums[i].size(); ++k) {
+        const double mean = (static_cast<double>(first[i].values[k]) + static_cast<double>(second[i].values[k])) / 2;
+        distance = std::max(distance, std::abs(sums[i][k] / windows - mean));
+      }
+    }
+  });
+  return distance;
+}
+
+// What is left out of one window goes with the next ones: it is a share of a mean that shrinks with their number.
+TEST_P(Coded, MeansOverWindowsConvergeWithResidualsAlone) {
+  const double of_one = distance_of_mean(GetParam(), 1, true);
+  EXPECT_LT(distance_of_mean(GetParam(), 32, true), of_one * 3 / 32);
+  EXPECT_EQ(distance_of_mean(GetParam(), 32, false), of_one);
+}
+
+TEST_P(Coded, WithoutResidualsEveryWindowIsAlike) {
+  auto options = mode_options(GetParam());
   options.residual = 0;
   run_ranks(2, [&](Communicator& comm) {
     Reducer reducer(make_context(), comm, options, make_schema(kCodedShapes));
@@ -145,10 +202,10 @@ TEST(Int8, WithoutResidualsEveryWindowIsAlike) {
 }
 
 // A loss scaler must see it on every rank, and the window must leave nothing behind.
-TEST(Int8, ANumberThatIsNotFiniteMakesNaNsOfItsBucketOnAllRanks) {
+TEST_P(Coded, ANumberThatIsNotFiniteMakesNaNsOfItsBucketOnAllRanks) {
   for (const float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN(), 3e38F}) {
     run_ranks(3, [&](Communicator& comm) {
-      auto options = mode_options(GRADSTEP_REDUCER_INT8);
+      auto options = mode_options(GetParam());
       options.fuse_threshold = 1000;
       options.average = GRADSTEP_AVERAGE_SUM;
       Reducer reducer(make_context(), comm, options, make_schema({{2000}, {2000}}));
@@ -175,25 +232,26 @@ TEST(Int8, ANumberThatIsNotFiniteMakesNaNsOfItsBucketOnAllRanks) {
   }
 }
 
-TEST(Int8, SendsAQuarterOfWhatDenseDoes) {
-  run_ranks(4, [](Communicator& comm) {
+TEST_P(Coded, SendsAQuarterOfWhatDenseDoesOrAnEighth) {
+  const double share = GetParam() == GRADSTEP_REDUCER_INT4 ? 0.141 : 0.254;  // 4.5 bits of 32, or 8.125
+  run_ranks(4, [&](Communicator& comm) {
     constexpr std::int64_t kSize = 1 << 16;
-    Reducer reducer(make_context(), comm, mode_options(GRADSTEP_REDUCER_INT8), make_schema({{kSize}}));
+    Reducer reducer(make_context(), comm, mode_options(GetParam()), make_schema({{kSize}}));
     Tensors<float> own;
     own.emplace_back(std::vector<std::int64_t>{kSize}, random_values<float>(kSize, 3));
     const auto views = views_of(own);
     host::reduce(reducer, views.data(), views.data(), views.size(), 1);
     const gradstep_bucket_statistics stats = reducer.bucket_stats()[0];
-    EXPECT_LT(stats.bytes_sent, 0.26 * static_cast<double>(stats.bytes_dense));
+    EXPECT_NEAR(static_cast<double>(stats.bytes_sent) / static_cast<double>(stats.bytes_dense), share, 0.001);
     EXPECT_EQ(stats.algorithm, GRADSTEP_EXCHANGE_PIECES);
   });
 }
 
-TEST(Int8, RefusesF64) {
+TEST_P(Coded, RefusesF64) {
   run_ranks(2, [](Communicator& comm) {
-    expect_error(GRADSTEP_ERR_UNSUPPORTED, "f64", [&] {
-      Reducer(make_context(), comm, mode_options(GRADSTEP_REDUCER_INT8), make_schema({{4}}, DType::f64));
-    });
+    expect_error(GRADSTEP_ERR_UNSUPPORTED,
+                 std::string("is ") + mode_name(GetParam()) + ", which carries f32, f16 and bf16; a parameter is f64",
+                 [&] { Reducer(make_context(), comm, mode_options(GetParam()), make_schema({{4}}, DType::f64)); });
   });
 }
 

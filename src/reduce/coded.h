@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Gradients travel in block codes of 8 bits (kernels/block_code.h).
+// Gradients travel in codes of 8 or 4 bits, by blocks (kernels/block_code.h, kernels/scaled_code.h).
 #pragma once
 
 #include <vector>
@@ -12,11 +12,11 @@
 
 namespace gradstep {
 
-class Int8Exchange final : public BucketExchange {
+class CodedExchange final : public BucketExchange {
  public:
   /// `sizes` of the bucket's parameters, in the order of packing.
-  Int8Exchange(ExchangeResources& resources, const BucketPlan& plan, const gradstep_reducer_options& options,
-               std::span<const std::int64_t> sizes);
+  CodedExchange(ExchangeResources& resources, const BucketPlan& plan, const gradstep_reducer_options& options,
+                std::span<const std::int64_t> sizes);
 
   Array packed() const override { return feedback_.packed(); }
   Array carried() const override { return feedback_.kept(); }
@@ -38,6 +38,7 @@ class Int8Exchange final : public BucketExchange {
   /// `divisor` is what the sums were divided by.
   void share_sums(double divisor, const Deadline& deadline);
 
+  const kernels::NumberCode code_;
   std::int64_t piece_ = 0;                    // elements of a piece but the last ones; whole blocks
   std::int64_t message_bytes_ = 0;            // of one piece
   std::vector<std::int64_t> messages_bytes_;  // of each rank's: all are equal

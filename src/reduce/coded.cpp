@@ -7,13 +7,13 @@
 //
 // A message is the count of numbers that are not finite, a factor for each block, and a code for each number. Codes
 // have no infinities: where a number was not finite anywhere, the whole bucket becomes NaN on all ranks.
-#include "reduce/int8.h"
+#include "reduce/coded.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "core/error.h"
-#include "kernels/block_code.h"
+#include "reduce/reducer_options.h"
 
 namespace gradstep {
 
@@ -23,19 +23,21 @@ constexpr std::int64_t kHeadBytes = sizeof(std::int64_t);
 
 }  // namespace
 
-Int8Exchange::Int8Exchange(ExchangeResources& resources, const BucketPlan& plan,
-                           const gradstep_reducer_options& checked, std::span<const std::int64_t> sizes)
+CodedExchange::CodedExchange(ExchangeResources& resources, const BucketPlan& plan,
+                             const gradstep_reducer_options& checked, std::span<const std::int64_t> sizes)
     : BucketExchange(resources, plan, checked),
+      code_(code_of(checked.mode).value()),
       feedback_(resources.site, DType::f32, sizes, "residual", checked.residual != 0),
       work_({&plan_.elements, 1}) {
   if (plan_.dtype == DType::f64) {
-    fail(GRADSTEP_ERR_UNSUPPORTED, "options.mode: is int8, which carries f32, f16 and bf16; a parameter is f64");
+    fail(GRADSTEP_ERR_UNSUPPORTED, "options.mode: is {}, which carries f32, f16 and bf16; a parameter is f64",
+         mode_name(checked.mode));
   }
   const auto ranks = static_cast<std::int64_t>(world_size());
   const std::int64_t blocks = (plan_.elements + kernels::kCodeBlock - 1) / kernels::kCodeBlock;
   const std::int64_t piece_blocks = (blocks + ranks - 1) / ranks;
   piece_ = piece_blocks * kernels::kCodeBlock;
-  message_bytes_ = kHeadBytes + (piece_blocks * (kernels::kCodeBlock + std::int64_t{sizeof(float)}) + 7) / 8 * 8;
+  message_bytes_ = kHeadBytes + (piece_blocks * kernels::coded_bytes(code_) + 7) / 8 * 8;
   messages_bytes_.assign(world_size(), message_bytes_);
   const std::int64_t own = piece_of(result(), rank()).size;
   piece_work_.append(own);
@@ -45,27 +47,28 @@ Int8Exchange::Int8Exchange(ExchangeResources& resources, const BucketPlan& plan,
   nonfinite_ = resources_.site.allocate(sizeof(std::int64_t), /*zeroed=*/true);
 }
 
-Array Int8Exchange::piece_of(const Array& whole, std::size_t q) const {
+Array CodedExchange::piece_of(const Array& whole, std::size_t q) const {
   const std::int64_t begin = std::min(plan_.elements, static_cast<std::int64_t>(q) * piece_);
   const std::int64_t size = std::min(piece_, plan_.elements - begin);
   return compact_array(static_cast<float*>(whole.data) + begin, size, DType::f32);
 }
 
-CodedNumbers Int8Exchange::codes_in(std::byte* message, std::size_t q) const {
+CodedNumbers CodedExchange::codes_in(std::byte* message, std::size_t q) const {
   CodedNumbers numbers;
   numbers.factors = reinterpret_cast<float*>(message + kHeadBytes);
-  numbers.codes = reinterpret_cast<std::uint8_t*>(numbers.factors + piece_ / kernels::kCodeBlock);
+  numbers.codes = reinterpret_cast<std::uint8_t*>(numbers.factors + piece_ / kernels::block_of(code_));
   numbers.count = piece_of(result(), q).size;
   numbers.is_signed = true;
+  numbers.code = code_;
   return numbers;
 }
 
-void Int8Exchange::add(const Array& destination, const Array& a, const Array& b, double factor) {
+void CodedExchange::add(const Array& destination, const Array& a, const Array& b, double factor) {
   const CombineItem item{destination, a, b, 1, factor};
   backend().combine({destination.size == plan_.elements ? &work_ : &piece_work_, {&item, 1}, {}}, queue());
 }
 
-void Int8Exchange::exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) {
+void CodedExchange::exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) {
   queue().zero(nonfinite_.data(), nonfinite_.bytes());
   backend().count_nonfinite(packed(), nonfinite_.as<std::int64_t>(), queue());
   send_pieces(deadline);
@@ -75,7 +78,7 @@ void Int8Exchange::exchange(double divisor, const Deadline& deadline, gradstep_b
 }
 
 /// packed() becomes what its codes leave out.
-void Int8Exchange::send_pieces(const Deadline& deadline) {
+void CodedExchange::send_pieces(const Deadline& deadline) {
   const auto ranks = static_cast<std::int64_t>(world_size());
   std::byte* outgoing = resources_.outgoing.reserve(message_bytes_ * ranks);
   std::byte* incoming = resources_.incoming.reserve(message_bytes_ * ranks);
@@ -90,7 +93,7 @@ void Int8Exchange::send_pieces(const Deadline& deadline) {
 }
 
 /// sum_ = the sum of all ranks' numbers of this rank's piece / divisor.
-void Int8Exchange::sum_pieces(double divisor) {
+void CodedExchange::sum_pieces(double divisor) {
   const Array own = piece_of(result(), rank());
   if (own.size == 0) return;
   std::byte* incoming = resources_.incoming.reserve(message_bytes_ * static_cast<std::int64_t>(world_size()));
@@ -105,7 +108,7 @@ void Int8Exchange::sum_pieces(double divisor) {
   backend().count_nonfinite(compact_array(sum_.data(), own.size, DType::f32), nonfinite_.as<std::int64_t>(), queue());
 }
 
-void Int8Exchange::share_sums(double divisor, const Deadline& deadline) {
+void CodedExchange::share_sums(double divisor, const Deadline& deadline) {
   const auto ranks = static_cast<std::int64_t>(world_size());
   std::byte* own = resources_.outgoing.reserve(message_bytes_ * ranks);
   std::byte* all = resources_.incoming.reserve(message_bytes_ * ranks);
@@ -138,14 +141,14 @@ void Int8Exchange::share_sums(double divisor, const Deadline& deadline) {
   backend().copy({&work_, {&itself, 1}, {}}, 1, /*divisor=*/0, queue());  // 0 / 0
 }
 
-std::vector<KeptTensor> Int8Exchange::kept() {
+std::vector<KeptTensor> CodedExchange::kept() {
   std::vector<KeptTensor> list;
   feedback_.list(list);
   return list;
 }
 
-void Int8Exchange::finish(const BucketExchange& failed) {
-  const auto* other = dynamic_cast<const Int8Exchange*>(&failed);
+void CodedExchange::finish(const BucketExchange& failed) {
+  const auto* other = dynamic_cast<const CodedExchange*>(&failed);
   if (other != nullptr) feedback_.finish(other->feedback_, queue());
 }
 
