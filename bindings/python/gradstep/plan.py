@@ -33,7 +33,19 @@ from gradstep._quantities import (
 from gradstep.context import Context, context_pointer
 from gradstep.errors import InvalidArgument
 
-_MODES = ("dense", "half", "bfloat16", "int8", "sparse_topk", "powersgd", "adasum_tree", "adasum_nway")
+_MODES = (
+    "dense",
+    "half",
+    "bfloat16",
+    "int8",
+    "int4",
+    "fp8_e4m3",
+    "fp8_e5m2",
+    "sparse_topk",
+    "powersgd",
+    "adasum_tree",
+    "adasum_nway",
+)
 _ALGORITHMS = {
     "own": "COST_OWN",
     "ring": "COST_RING",
@@ -243,7 +255,7 @@ def _rows(everything: list[Prediction], algorithm: str) -> list[Prediction]:
     rows = []
     for mode in _MODES:
         ways = [one for one in everything if one.mode == mode]
-        if not ways:  # int8, of float64
+        if not ways:  # codes, of float64
             continue
         if mode == "sparse_topk":
             rows += ways
