@@ -81,6 +81,8 @@ WAYS = {
     "half": Way({"mode": "half"}, error=1e-3),
     "bfloat16": Way({"mode": "bfloat16"}, error=1e-2),
     "int8": Way({"mode": "int8"}, error=5e-2),
+    "int4": Way({"mode": "int4"}, error=0.3),
+    "fp8": Way({"mode": "fp8_e4m3"}, error=0.15),
     "sparse": Way({"mode": "sparse_topk", "sparsity": SPARSITY}),
     "powersgd2": Way({"mode": "powersgd", "rank": 2}),
     "powersgd4": Way({"mode": "powersgd", "rank": 4}, rank=4),

@@ -78,7 +78,7 @@ TEST(ScaledCode, LargestNumbersOfFormats) {
   EXPECT_EQ(number_of_ofp8(1, 5, 15), 0x1p-16);
 }
 
-/// The largest code that the format has is the largest number's; what is lost of others is a part of a cell.
+/// docs/gradient_sync.md: the largest is kept, but for roundings; what is left out of others is half a cell at most.
 template <class Format>
 void expect_scaled(double smallest_cell, double relative_cell) {
   std::mt19937 generator(3);
