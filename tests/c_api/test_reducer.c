@@ -382,7 +382,7 @@ static void bad_arguments_are_named(void** state) {
   REFUSED(mode, -1, "-1");
   REFUSED(average, 4, "4");
   REFUSED(fuse_threshold, 0, "0");
-  REFUSED(mode, 10, "10");
+  REFUSED(mode, 13, "13");
   REFUSED(control, 2, "2");
   REFUSED(bucket_elements, 5, "5");
   REFUSED(clip_value, -1, "-1");

@@ -100,7 +100,7 @@ TEST(Choices, ASavedReducerBringsItsChoicesAndResidualsBack) {
 TEST(Choices, DamagedOnesAreRefused) {
   run(make_world("local", 2), [](Communicator& comm) {
     Reducer reducer(make_context(), comm, auto_of(kInt8 | kDense), make_schema(kChosenShapes));
-    for (const char* text : {"991 11 0 0", "991 0 0", "991 0 0 2", "x", "991 0 3 0"}) {
+    for (const char* text : {"991 13 0 0", "991 0 0", "991 0 0 2", "x", "991 0 3 0"}) {
       SavedPart part = reducer.saved().save();
       ASSERT_EQ(part.metadata["choices"], "991 0 0 0");
       part.metadata["choices"] = text;
