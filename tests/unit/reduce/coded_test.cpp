@@ -94,7 +94,8 @@ TEST_P(CodedOnEngines, TheMeanIsWithinTheCodesOfTheExactOne) {
 
 // Nothing is lost: what results and residuals have together is what gradients had, but for f32's roundings. `average`
 // says in which units results are.
-void expect_nothing_lost(std::int32_t mode, std::int32_t ranks, std::int32_t average) {
+void expect_nothing_lost(std::int32_t mode, std::int32_t ranks, std::int32_t average,
+                         const std::vector<std::uint64_t>& hosts = {}) {
   constexpr int kWindows = 5;
   std::vector<double> expected;
   std::vector<std::vector<double>> kept(static_cast<std::size_t>(ranks));
@@ -115,6 +116,7 @@ void expect_nothing_lost(std::int32_t mode, std::int32_t ranks, std::int32_t ave
   options.average = average;
   options.fuse_threshold = 900;  // several buckets
   run_ranks(ranks, [&](Communicator& comm) {
+    if (!hosts.empty()) comm.group_by_hosts(hosts, comm.deadline());
     Reducer reducer(make_context(2), comm, options, make_schema(kCodedShapes));
     std::vector<double> sums(expected.size(), 0);
     for (int w = 0; w < kWindows; ++w) {
@@ -146,6 +148,72 @@ TEST_P(Coded, ResultsAndResidualsAddUpToTheGradients) {
   expect_nothing_lost(GetParam(), 1, GRADSTEP_AVERAGE_MEAN);
   expect_nothing_lost(GetParam(), 2, GRADSTEP_AVERAGE_MEAN);
   expect_nothing_lost(GetParam(), 3, GRADSTEP_AVERAGE_SUM);
+}
+
+const std::vector<std::vector<std::uint64_t>> kCodedHosts = {{5, 5, 9, 9}, {1, 2, 1, 2, 2}, {3, 3, 3, 4}};
+
+TEST_P(Coded, NothingIsLostByHosts) {
+  for (const auto& hosts : kCodedHosts) {
+    expect_nothing_lost(GetParam(), static_cast<std::int32_t>(hosts.size()), GRADSTEP_AVERAGE_MEAN, hosts);
+  }
+}
+
+// The sums of hosts travel as gradients of ranks do.
+TEST_P(CodedOnEngines, ByHostsTheBitsAreThoseOfARankForEachHost) {
+  const auto& [engine, mode] = GetParam();
+  if (engine == "host_gather") GTEST_SKIP() << "no sums by hosts";
+  auto options = mode_options(mode);
+  options.average = GRADSTEP_AVERAGE_SUM;
+  for (const auto& hosts : kCodedHosts) {
+    const auto ranks = static_cast<std::int32_t>(hosts.size());
+    const auto gradients = coded_gradients_of_ranks(ranks);
+    std::vector<std::uint64_t> seen;
+    std::vector<Tensors<float>> sums;
+    for (std::size_t r = 0; r < hosts.size(); ++r) {
+      const auto host = static_cast<std::size_t>(std::ranges::find(seen, hosts[r]) - seen.begin());
+      if (host == seen.size()) {
+        seen.push_back(hosts[r]);
+        sums.push_back(gradients[r]);
+        continue;
+      }
+      for (std::size_t i = 0; i < kCodedShapes.size(); ++i) {
+        for (std::size_t k = 0; k < sums[host][i].values.size(); ++k) {
+          sums[host][i].values[k] += gradients[r][i].values[k];
+        }
+      }
+    }
+    const auto expected = reduce_world(make_world("local", static_cast<std::int32_t>(sums.size())), options, sums);
+    run(make_world(engine, ranks), [&](Communicator& comm) {
+      comm.group_by_hosts(hosts, comm.deadline());
+      Reducer reducer(make_context(), comm, options, make_schema(kCodedShapes));
+      auto own = gradients[static_cast<std::size_t>(comm.rank())];
+      const auto views = views_of(own);
+      host::reduce(reducer, views.data(), views.data(), views.size(), 1);
+      for (std::size_t i = 0; i < kCodedShapes.size(); ++i) EXPECT_EQ(own[i].values, expected[i].values) << i;
+      EXPECT_EQ(reducer.bucket_stats()[0].by_hosts, 1);
+    });
+  }
+}
+
+// Of a rank that owns nothing, too.
+TEST_P(Coded, ByHostsANumberThatIsNotFiniteMakesNaNsOnAllRanks) {
+  for (const auto& hosts : kCodedHosts) {
+    for (std::int32_t bad = 0; bad < static_cast<std::int32_t>(hosts.size()); ++bad) {
+      run_ranks(static_cast<std::int32_t>(hosts.size()), [&](Communicator& comm) {
+        comm.group_by_hosts(hosts, comm.deadline());
+        Reducer reducer(make_context(), comm, mode_options(GetParam()), make_schema(kCodedShapes));
+        for (const bool spoiled : {false, true, false}) {
+          auto own = coded_gradients(static_cast<std::uint32_t>(comm.rank()));
+          if (spoiled && comm.rank() == bad) own[1].values[77] = std::numeric_limits<float>::infinity();
+          const auto views = views_of(own);
+          host::reduce(reducer, views.data(), views.data(), views.size(), 1);
+          for (const auto& tensor : own) {
+            for (const float value : tensor.values) ASSERT_EQ(std::isnan(value), spoiled);
+          }
+        }
+      });
+    }
+  }
 }
 
 /// The largest distance of the results' mean over `windows` from the mean of the same gradients, on rank 0.
