@@ -91,6 +91,7 @@ WAYS = {
     "dense-hosts": Way({"mode": "dense"}, "hosts", error=1e-6),
     "half-hosts": Way({"mode": "half"}, "hosts", error=1e-3),
     "int8-hosts": Way({"mode": "int8"}, "hosts", error=5e-2),
+    "int4-hosts": Way({"mode": "int4"}, "hosts", error=0.3),
     "adasum-hosts": Way({"mode": "adasum_tree"}, "hosts"),
     "torch": Way(None, mode="dense", error=1e-6),
     "torch-fp16": Way(None, mode="half", error=1e-3),

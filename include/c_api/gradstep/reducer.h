@@ -61,8 +61,9 @@ typedef struct gradstep_reducer gradstep_reducer;
  * ranks' u, sums them in f32, encodes the sum and sends it to all, which decode the same codes. The residual is what
  * the codes of this rank's u leave out and, in its own piece, what those of the sum leave out. It is in units of the
  * sum, starts at zero, and changes only when a whole window has succeeded and its outcome is finite. A gradient or a
- * sum that is not finite makes NaNs of its whole bucket, on all ranks. f32, f16 and bf16 parameters. Source: Dettmers
- * 2015 (8-bit gradients), Seide et al. 2014 (error feedback).
+ * sum that is not finite makes NaNs of its whole bucket, on all ranks. f32, f16 and bf16 parameters. Where comm sums by
+ * hosts, u is summed in f32 inside each host, these sums travel between hosts in the ranks' stead, and residuals are
+ * those of the ranks that sent them. Source: Dettmers 2015 (8-bit gradients), Seide et al. 2014 (error feedback).
  *
  * INT4, FP8_E4M3, FP8_E5M2: as INT8, in other codes. A block of elements shares the f32 factor a / m, a its largest
  * magnitude, and a code is the number of the format that is nearest to element / factor, to even at ties. INT4:

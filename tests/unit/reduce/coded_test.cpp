@@ -195,6 +195,32 @@ TEST_P(CodedOnEngines, ByHostsTheBitsAreThoseOfARankForEachHost) {
   }
 }
 
+// Ranks of all groups wait for the one that does not come: an owner, or one that owns nothing.
+TEST_P(CodedOnEngines, ByHostsARankThatAbortsEndsTheWindowOfAll) {
+  const auto& [engine, mode] = GetParam();
+  if (engine == "host_gather") GTEST_SKIP() << "no sums by hosts";
+  for (const std::int32_t absent : {0, 4}) {
+    const World world = make_world(engine, 5);
+    std::vector<std::unique_ptr<Reducer>> reducers(5);
+    run(world, [&](Communicator& comm) {
+      comm.group_by_hosts({1, 1, 2, 2, 2}, comm.deadline());
+      reducers[static_cast<std::size_t>(comm.rank())] =
+          std::make_unique<Reducer>(make_context(), comm, mode_options(mode), make_schema(kCodedShapes));
+    });
+    const auto outcomes = run_outcomes(world, [&](Communicator& comm) {
+      if (comm.rank() == absent) return comm.abort();
+      auto own = coded_gradients(static_cast<std::uint32_t>(comm.rank()));
+      const auto views = views_of(own);
+      host::reduce(*reducers[static_cast<std::size_t>(comm.rank())], views.data(), views.data(), views.size(), 1);
+    });
+    for (std::size_t r = 0; r < outcomes.size(); ++r) {
+      if (static_cast<std::int32_t>(r) == absent) continue;
+      EXPECT_NE(outcomes[r].status, GRADSTEP_OK) << r;
+      EXPECT_LT(outcomes[r].milliseconds, 10000) << outcomes[r].text;
+    }
+  }
+}
+
 // Of a rank that owns nothing, too.
 TEST_P(Coded, ByHostsANumberThatIsNotFiniteMakesNaNsOnAllRanks) {
   for (const auto& hosts : kCodedHosts) {
