@@ -122,7 +122,7 @@ Buckets BucketLayout::buckets_with(std::span<const BucketChoice> choices) const 
     const Bucket& present = *buckets_[b];
     BucketChoice choice = choices[b];
     const bool is_allowed =
-        is_candidate(options(), choice.mode) && !(code_of(choice.mode) && present.plan().dtype == DType::f64);
+        is_candidate(options(), choice.mode) && !(is_coded(choice.mode) && present.plan().dtype == DType::f64);
     if (!is_allowed) continue;
     const bool is_free = (options().candidates & GRADSTEP_CANDIDATE_HOSTS) != 0;
     const bool has_hosts = comm().host_sums() != nullptr;

@@ -38,7 +38,7 @@ std::int64_t part_of(std::int64_t elements, std::size_t parts) {
 CodedExchange::CodedExchange(ExchangeResources& resources, const BucketPlan& plan,
                              const gradstep_reducer_options& checked, std::span<const std::int64_t> sizes)
     : BucketExchange(resources, plan, checked),
-      code_(code_of(checked.mode).value()),
+      code_(code_of(checked.mode)),
       feedback_(resources.site, DType::f32, sizes, "residual", checked.residual != 0) {
   if (plan_.dtype == DType::f64) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "options.mode: is {}, which carries f32, f16 and bf16; a parameter is f64",

@@ -39,10 +39,10 @@ class CodedExchange final : public BucketExchange {
     std::size_t rank = 0;  ///< this one in the group
     std::int64_t stretch = 0;
     std::int64_t piece = 0;
-    std::int64_t message_bytes = 0;              ///< of one piece
-    std::vector<std::int64_t> messages_bytes{};  ///< of each rank's: all are equal
-    WorkList stretch_work{};                     ///< of this rank's
-    WorkList piece_work{};
+    std::int64_t message_bytes = 0;            ///< of one piece
+    std::vector<std::int64_t> messages_bytes;  ///< of each rank's: all are equal
+    WorkList stretch_work;                     ///< of this rank's
+    WorkList piece_work;
 
     std::int64_t bytes() const { return message_bytes * static_cast<std::int64_t>(ranks); }
   };

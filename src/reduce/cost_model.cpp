@@ -61,7 +61,7 @@ void measure_group(Communicator& comm, const Context& context, const Deadline& d
 
 /// Modes whose results differ by more than rounding from the sum of a window: what they save must be worth a round.
 bool keeps_residual(std::int32_t mode) {
-  return mode == GRADSTEP_REDUCER_SPARSE_TOPK || mode == GRADSTEP_REDUCER_POWERSGD || code_of(mode);
+  return mode == GRADSTEP_REDUCER_SPARSE_TOPK || mode == GRADSTEP_REDUCER_POWERSGD || is_coded(mode);
 }
 
 FactorSizes factors_of(std::span<const std::vector<std::int64_t>> shapes, std::int32_t rank) {
@@ -237,8 +237,7 @@ BucketChoice CostModel::choose(const BucketPlan& plan, std::span<const std::vect
            [&](const ExchangeSize& bucket) { return half_cost(bucket, options.half_sum != GRADSTEP_HALF_SUM_F32); });
   if (plan.dtype != DType::f64) {
     const auto consider_code = [&](std::int32_t mode, std::int64_t& prediction) {
-      consider(mode, wanted, prediction,
-               [&](const ExchangeSize& bucket) { return coded_cost(bucket, *code_of(mode)); });
+      consider(mode, wanted, prediction, [&](const ExchangeSize& bucket) { return coded_cost(bucket, code_of(mode)); });
     };
     consider_code(GRADSTEP_REDUCER_INT8, stats.predicted_int8_nanoseconds);
     consider_code(GRADSTEP_REDUCER_INT4, stats.predicted_int4_nanoseconds);

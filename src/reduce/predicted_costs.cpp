@@ -123,7 +123,7 @@ class Predictor {
     add_sums(GRADSTEP_REDUCER_BFLOAT16, half, 2, {size_.elements});
     if (size_.element_bytes == sizeof(float)) {
       for (const std::int32_t mode : kCodedModes) {
-        const auto coded = [mode](const ExchangeSize& size) { return coded_cost(size, *code_of(mode)); };
+        const auto coded = [mode](const ExchangeSize& size) { return coded_cost(size, code_of(mode)); };
         add_own(mode, GRADSTEP_COST_OWN, coded(size_));
         add_hosts(mode, coded);
       }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/reducer_options.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -108,10 +109,10 @@ const char* mode_name(std::int32_t mode) {
   return kNames[static_cast<std::size_t>(mode)];
 }
 
-std::optional<kernels::NumberCode> code_of(std::int32_t mode) {
+bool is_coded(std::int32_t mode) { return std::ranges::find(kCodedModes, mode) != std::end(kCodedModes); }
+
+kernels::NumberCode code_of(std::int32_t mode) {
   switch (mode) {
-    case GRADSTEP_REDUCER_INT8:
-      return kernels::NumberCode::octaves;
     case GRADSTEP_REDUCER_INT4:
       return kernels::NumberCode::int4;
     case GRADSTEP_REDUCER_FP8_E4M3:
@@ -119,7 +120,7 @@ std::optional<kernels::NumberCode> code_of(std::int32_t mode) {
     case GRADSTEP_REDUCER_FP8_E5M2:
       return kernels::NumberCode::e5m2;
     default:
-      return std::nullopt;
+      return kernels::NumberCode::octaves;
   }
 }
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "gradstep/reducer.h"
 #include "kernels/scaled_code.h"
@@ -23,7 +22,8 @@ const char* mode_name(std::int32_t mode);
 inline constexpr std::int32_t kCodedModes[] = {GRADSTEP_REDUCER_INT8, GRADSTEP_REDUCER_INT4, GRADSTEP_REDUCER_FP8_E4M3,
                                                GRADSTEP_REDUCER_FP8_E5M2};
 
-/// In which a mode sends numbers; none where it sends them otherwise.
-std::optional<kernels::NumberCode> code_of(std::int32_t mode);
+bool is_coded(std::int32_t mode);
+/// In which one of these modes sends.
+kernels::NumberCode code_of(std::int32_t mode);
 
 }  // namespace gradstep

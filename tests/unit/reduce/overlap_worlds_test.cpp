@@ -59,7 +59,7 @@ std::vector<float> run_windows(Communicator& comm, const gradstep_reducer_option
   }
   const bool keeps = options.mode == GRADSTEP_REDUCER_SPARSE_TOPK ||
                      options.mode == GRADSTEP_REDUCER_SPARSE_THRESHOLD || options.mode == GRADSTEP_REDUCER_POWERSGD ||
-                     code_of(options.mode);
+                     is_coded(options.mode);
   for (std::size_t i = 0; keeps && i < kShapes.size(); ++i) {
     const auto* numbers = static_cast<const float*>(reducer.memory().residual(i).data);
     all.insert(all.end(), numbers, numbers + reducer.schema()[i].size);

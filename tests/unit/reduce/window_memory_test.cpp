@@ -29,7 +29,7 @@ std::vector<Kind> kinds() {
     auto options = reducer_options(GRADSTEP_AVERAGE_MEAN, 64);
     options.mode = mode;
     options.sparsity = mode == GRADSTEP_REDUCER_SPARSE_THRESHOLD ? 0.5 : 0.05;
-    if (mode != GRADSTEP_REDUCER_POWERSGD && !code_of(mode)) options.nan_policy = GRADSTEP_NAN_SEND;
+    if (mode != GRADSTEP_REDUCER_POWERSGD && !is_coded(mode)) options.nan_policy = GRADSTEP_NAN_SEND;
     change(options);
     list.push_back({name, options});
   };

@@ -94,7 +94,7 @@ std::vector<SimulatedSetup> skipping_setups() {
   for (const SimulatedSetup& setup : local_setups()) all.push_back(skipping(setup));
   for (const SimulatedSetup& setup : modes()) {
     const std::int32_t kind = setup.reduction.mode;
-    if (kind == GRADSTEP_REDUCER_SPARSE_TOPK || kind == GRADSTEP_REDUCER_POWERSGD || code_of(kind))
+    if (kind == GRADSTEP_REDUCER_SPARSE_TOPK || kind == GRADSTEP_REDUCER_POWERSGD || is_coded(kind))
       all.push_back(skipping(setup));
   }
   return all;
