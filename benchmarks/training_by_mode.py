@@ -1,12 +1,13 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""usage: training_by_mode.py [--quick] [RECORD.json]
+"""usage: training_by_mode.py [--quick | --add] [RECORD.json]
 
 How the modes of a reducer train the small transformer of examples/09_transformer: losses on held-out text by updates,
 and by the bytes that a rank sends. Several ranks, each with a batch of its own, and the same seeds for every mode.
 Ranks are threads over the local engine: the bits are those of every engine, and nothing here is timed.
 
---quick: one seed and a few updates, to see that it works. scripts/generate then writes docs/training_by_mode.md.
+--quick: one seed and a few updates, to see that it works. --add: only modes that the record does not have; the others'
+runs stay. scripts/generate then writes docs/training_by_mode.md.
 """
 
 import json
@@ -33,6 +34,8 @@ MODES: dict[str, dict[str, Any]] = {
     "dense": {"mode": "dense"},
     "half": {"mode": "half"},
     "int8": {"mode": "int8"},
+    "fp8_e4m3": {"mode": "fp8_e4m3"},
+    "int4": {"mode": "int4"},
     "powersgd of rank 2": {"mode": "powersgd", "rank": 2},
     "sparse 1 %": {"mode": "sparse_topk", "sparsity": 0.01},
     "sparse 1 %, EF21": {"mode": "sparse_topk", "sparsity": 0.01, "error_feedback": "ef21"},
@@ -81,13 +84,14 @@ def train(text: Text, options: dict[str, Any], updates: int, seed: int) -> dict[
 
 def main(arguments: list[str]) -> int:
     quick = "--quick" in arguments
-    path = next((Path(argument) for argument in arguments if argument != "--quick"), RECORD)
+    path = next((Path(argument) for argument in arguments if not argument.startswith("--")), RECORD)
+    recorded = json.loads(path.read_text())["runs"] if "--add" in arguments else {}
     torch.set_num_threads(1)
     text = Text()
     updates, seeds = (EVALUATE_EVERY, 1) if quick else (UPDATES, SEEDS)
     runs = {}
     for name, options in MODES.items():
-        runs[name] = [train(text, options, updates, seed) for seed in range(1, seeds + 1)]
+        runs[name] = recorded.get(name) or [train(text, options, updates, seed) for seed in range(1, seeds + 1)]
         print(f"{name}: {[run['losses'][-1] for run in runs[name]]}, {runs[name][0]['megabytes'][-1]} MB", flush=True)
     model = Transformer(len(text.characters), LENGTH, width=WIDTH)
     record = {

@@ -278,7 +278,10 @@ enum gradstep_reducer_mode {
   GRADSTEP_REDUCER_ADASUM_NWAY = 6,
   GRADSTEP_REDUCER_POWERSGD = 7,
   GRADSTEP_REDUCER_AUTO = 8,
-  GRADSTEP_REDUCER_INT8 = 9
+  GRADSTEP_REDUCER_INT8 = 9,
+  GRADSTEP_REDUCER_INT4 = 10,
+  GRADSTEP_REDUCER_FP8_E4M3 = 11,
+  GRADSTEP_REDUCER_FP8_E5M2 = 12
 };
 enum gradstep_candidate_flags { GRADSTEP_CANDIDATE_HOSTS = 1 << 30 };
 enum gradstep_half_sum {
@@ -364,6 +367,8 @@ typedef struct gradstep_bucket_statistics {
   int64_t wait_nanoseconds;
   int64_t predicted_int8_nanoseconds;
   int64_t predicted_powersgd_nanoseconds;
+  int64_t predicted_int4_nanoseconds;
+  int64_t predicted_fp8_nanoseconds;
 } gradstep_bucket_statistics;
 enum gradstep_cost_algorithm {
   GRADSTEP_COST_INVALID = -1,

@@ -8,15 +8,17 @@
 
 #include "core/dtype.h"
 #include "kernels/column_code.h"
+#include "kernels/scaled_code.h"
 
 namespace gradstep {
 
-/// f32 numbers as block codes.
+/// f32 numbers as codes of blocks.
 struct CodedNumbers {
   std::uint8_t* codes = nullptr;
-  float* factors = nullptr;
+  float* factors = nullptr;  ///< one a block
   std::int64_t count = 0;
-  bool is_signed = false;
+  bool is_signed = false;  ///< octaves; other codes have signs
+  kernels::NumberCode code = kernels::NumberCode::octaves;
 };
 
 /// A matrix of state where it lies, row-major: plain numbers, or integer codes (kernels/column_code.h).

@@ -234,7 +234,8 @@ void Communicator::group_by_hosts(std::vector<std::uint64_t> hosts, const Deadli
   }
   const bool is_owner = static_cast<std::size_t>(place) < owners;
   auto between = split_with(is_owner ? place : -1, rank(), ranked, deadline);
-  host_sums_ = std::make_unique<HostSums>(std::move(inside), std::move(between), static_cast<std::int32_t>(owners));
+  host_sums_ = std::make_unique<HostSums>(std::move(inside), std::move(between), static_cast<std::int32_t>(owners),
+                                          static_cast<std::int32_t>(names.size()));
 }
 
 bool Communicator::overlaps() const {

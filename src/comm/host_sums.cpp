@@ -17,10 +17,12 @@ std::byte* at(const Array& array, std::int64_t element) {
 
 }  // namespace
 
-HostSums::HostSums(std::shared_ptr<Communicator> inside, std::shared_ptr<Communicator> between, std::int32_t owners)
+HostSums::HostSums(std::shared_ptr<Communicator> inside, std::shared_ptr<Communicator> between, std::int32_t owners,
+                   std::int32_t hosts)
     : inside_(std::move(inside)),
       between_(std::move(between)),
       owners_(owners),
+      hosts_(hosts),
       staging_(inside_->context().cpu().memory()),
       counts_(static_cast<std::size_t>(inside_->world_size())) {}
 
@@ -70,7 +72,7 @@ void HostSums::all_reduce(const Array& data, std::int32_t op, double divisor, co
 std::unique_ptr<HostSums> HostSums::dup(const Deadline& deadline) const {
   auto inside = inside_->dup(deadline);
   auto between = between_ != nullptr ? between_->dup(deadline) : nullptr;
-  return std::make_unique<HostSums>(std::move(inside), std::move(between), owners_);
+  return std::make_unique<HostSums>(std::move(inside), std::move(between), owners_, hosts_);
 }
 
 void HostSums::abort() noexcept {

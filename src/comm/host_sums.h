@@ -20,8 +20,10 @@ class Communicator;
 class HostSums {
  public:
   /// `inside` has the ranks of this host. `between` has the rank of each host with this one's place there, of those
-  /// that are among the first `owners` of their hosts; NULL for others. Every host has `owners` ranks or more.
-  HostSums(std::shared_ptr<Communicator> inside, std::shared_ptr<Communicator> between, std::int32_t owners);
+  /// that are among the first `owners` of their hosts; NULL for others. Every one of `hosts` has `owners` ranks or
+  /// more.
+  HostSums(std::shared_ptr<Communicator> inside, std::shared_ptr<Communicator> between, std::int32_t owners,
+           std::int32_t hosts);
 
   /// A reduction of at least one element, on the host's memory; `rank` is this one's among all. Collective.
   void run(const Call& call, std::int32_t rank, const Deadline& deadline);
@@ -37,6 +39,7 @@ class HostSums {
   /// NULL where this rank owns nothing.
   Communicator* between() const { return between_.get(); }
   std::int32_t owners() const { return owners_; }
+  std::int32_t hosts() const { return hosts_; }
 
  private:
   /// data = the reduction [/ divisor], in place. The first ranks of each host own a piece each: they sum it inside
@@ -48,6 +51,7 @@ class HostSums {
   std::shared_ptr<Communicator> inside_;
   std::shared_ptr<Communicator> between_;
   std::int32_t owners_;
+  std::int32_t hosts_;
   bool is_used_ = true;
   Staging staging_;
   std::vector<std::int64_t> counts_;  // elements of each piece, then bytes

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "reduce/adasum.h"
+#include "reduce/coded.h"
 #include "reduce/half.h"
-#include "reduce/int8.h"
 #include "reduce/power_sgd.h"
 #include "reduce/sparse.h"
 
@@ -72,7 +72,10 @@ std::unique_ptr<BucketExchange> make_bucket_exchange(ExchangeResources& resource
     case GRADSTEP_REDUCER_POWERSGD:
       return std::make_unique<PowerSgdExchange>(resources, plan, options, shapes, sizes);
     case GRADSTEP_REDUCER_INT8:
-      return std::make_unique<Int8Exchange>(resources, plan, options, sizes);
+    case GRADSTEP_REDUCER_INT4:
+    case GRADSTEP_REDUCER_FP8_E4M3:
+    case GRADSTEP_REDUCER_FP8_E5M2:
+      return std::make_unique<CodedExchange>(resources, plan, options, sizes);
     default:
       return std::make_unique<DenseExchange>(resources, plan, options);
   }

@@ -78,12 +78,13 @@ std::vector<BucketChoice> BucketLayout::choose(const std::vector<BucketPlan>& pl
     const gradstep_bucket_statistics& stats = found[b];
     resources_.context->log().write(
         GRADSTEP_LOG_INFO,
-        "reducer: bucket {} of {} elements: mode auto is {}{}; predicted nanoseconds: dense {}, half {}, int8 {}, "
-        "powersgd {}, sparse_topk gathered {}, split {} (0: no candidate)",
+        "reducer: bucket {} of {} elements: mode auto is {}{}; predicted nanoseconds: dense {}, half {}, int8 {}, int4 "
+        "{}, "
+        "fp8 {}, powersgd {}, sparse_topk gathered {}, split {} (0: no candidate)",
         b, plans[b].elements, mode_name(choices[b].mode), choices[b].by_hosts != 0 ? ", by hosts" : "",
         stats.predicted_dense_nanoseconds, stats.predicted_half_nanoseconds, stats.predicted_int8_nanoseconds,
-        stats.predicted_powersgd_nanoseconds, stats.predicted_sparse_gather_nanoseconds,
-        stats.predicted_sparse_split_nanoseconds);
+        stats.predicted_int4_nanoseconds, stats.predicted_fp8_nanoseconds, stats.predicted_powersgd_nanoseconds,
+        stats.predicted_sparse_gather_nanoseconds, stats.predicted_sparse_split_nanoseconds);
   }
   return choices;
 }
@@ -124,7 +125,7 @@ std::vector<BucketChoice> BucketLayout::saved_choices(const LoadedPart& part) co
   while (text >> elements) {
     BucketChoice choice;
     text >> choice.mode >> choice.sparse_exchange >> choice.by_hosts;
-    const bool is_known = choice.mode >= 0 && choice.mode <= GRADSTEP_REDUCER_INT8 &&
+    const bool is_known = choice.mode >= 0 && choice.mode <= GRADSTEP_REDUCER_FP8_E5M2 &&
                           choice.sparse_exchange >= GRADSTEP_SPARSE_EXCHANGE_AUTO &&
                           choice.sparse_exchange <= GRADSTEP_SPARSE_EXCHANGE_SPLIT &&
                           (choice.by_hosts == 0 || choice.by_hosts == 1);
@@ -143,8 +144,8 @@ Buckets BucketLayout::buckets_with(std::span<const BucketChoice> choices) const 
   for (std::size_t b = 0; b < choices.size(); ++b) {
     const Bucket& present = *buckets_[b];
     BucketChoice choice = choices[b];
-    const bool is_allowed = is_candidate(options(), choice.mode) &&
-                            !(choice.mode == GRADSTEP_REDUCER_INT8 && present.plan().dtype == DType::f64);
+    const bool is_allowed =
+        is_candidate(options(), choice.mode) && !(is_coded(choice.mode) && present.plan().dtype == DType::f64);
     if (!is_allowed) continue;
     const bool is_free = (options().candidates & GRADSTEP_CANDIDATE_HOSTS) != 0;
     const bool has_hosts = comm().host_sums() != nullptr;

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "comm/host_sums.h"
+#include "reduce/reducer_options.h"
 #include "reduce/sparse.h"
 
 namespace gradstep {
@@ -60,7 +61,7 @@ void measure_group(Communicator& comm, const Context& context, const Deadline& d
 
 /// Modes whose results differ by more than rounding from the sum of a window: what they save must be worth a round.
 bool keeps_residual(std::int32_t mode) {
-  return mode == GRADSTEP_REDUCER_SPARSE_TOPK || mode == GRADSTEP_REDUCER_POWERSGD || mode == GRADSTEP_REDUCER_INT8;
+  return mode == GRADSTEP_REDUCER_SPARSE_TOPK || mode == GRADSTEP_REDUCER_POWERSGD || is_coded(mode);
 }
 
 FactorSizes factors_of(std::span<const std::vector<std::int64_t>> shapes, std::int32_t rank) {
@@ -235,7 +236,13 @@ BucketChoice CostModel::choose(const BucketPlan& plan, std::span<const std::vect
   consider(GRADSTEP_REDUCER_HALF, wanted, stats.predicted_half_nanoseconds,
            [&](const ExchangeSize& bucket) { return half_cost(bucket, options.half_sum != GRADSTEP_HALF_SUM_F32); });
   if (plan.dtype != DType::f64) {
-    consider(GRADSTEP_REDUCER_INT8, wanted, stats.predicted_int8_nanoseconds, int8_cost);
+    const auto consider_code = [&](std::int32_t mode, std::int64_t& prediction) {
+      consider(mode, wanted, prediction, [&](const ExchangeSize& bucket) { return coded_cost(bucket, code_of(mode)); });
+    };
+    consider_code(GRADSTEP_REDUCER_INT8, stats.predicted_int8_nanoseconds);
+    consider_code(GRADSTEP_REDUCER_INT4, stats.predicted_int4_nanoseconds);
+    consider_code(GRADSTEP_REDUCER_FP8_E4M3, stats.predicted_fp8_nanoseconds);
+    consider_code(GRADSTEP_REDUCER_FP8_E5M2, stats.predicted_fp8_nanoseconds);
   }
   const FactorSizes factors = factors_of(shapes, options.rank);
   if (factors.right > 0) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counted from the code that does it: src/comm/channel.cpp and host_sums.cpp, half.cpp, int8.cpp, sparse.cpp,
+// Counted from the code that does it: src/comm/channel.cpp and host_sums.cpp, half.cpp, coded.cpp, sparse.cpp,
 // adasum.cpp, power_sgd.cpp, control_round.cpp. Tests compare it with what a communicator's statistics count.
 #include "reduce/exchange_cost.h"
 
@@ -10,7 +10,6 @@
 #include <functional>
 
 #include "backend/backend.h"
-#include "kernels/block_code.h"
 #include "reduce/control_round.h"
 
 namespace gradstep {
@@ -147,16 +146,28 @@ ExchangeCost half_cost(const ExchangeSize& size, bool in_half) {
   return cost;
 }
 
-// Codes of pieces to their owners, and of sums to all. Messages have one length, that of a whole piece.
-ExchangeCost int8_cost(const ExchangeSize& size) {
+// Codes of pieces to their owners, and of sums to all. Messages have one length, that of a whole piece. By hosts there
+// is a sum inside each host first, and at the end the owners' messages go to their hosts.
+ExchangeCost coded_cost(const ExchangeSize& size, kernels::NumberCode code) {
   constexpr auto kBlock = static_cast<double>(kernels::kCodeBlock);
-  const double piece_blocks = std::ceil(std::ceil(size.elements / kBlock) / size.ranks);
-  const double message = kCountBytes + aligned(piece_blocks * (kBlock + sizeof(float)));
-  const double all = message * size.ranks;
-  ExchangeCost cost = scatter_cost(size, all) + gather_cost(size, all, /*equal=*/true);
+  const double owners = size.by_hosts ? size.owners : 1;
+  const double ranks = size.by_hosts ? size.hosts : size.ranks;
+  const double piece_blocks = std::ceil(std::ceil(std::ceil(size.elements / kBlock) / owners) / ranks);
+  const double message = kCountBytes + aligned(piece_blocks * static_cast<double>(kernels::coded_bytes(code)));
+  const double all = message * ranks;
+  ExchangeCost cost;
+  if (size.by_hosts) {
+    const double others_inside = (size.ranks_inside - 1) / size.ranks_inside;
+    cost = {.call = 1, .inside_round = 2, .between_round = 2};
+    cost.inside_byte = others_inside * (bytes_of(size) + owners * all);
+    cost.between_byte = 2 * (ranks - 1) * message * owners / size.ranks_inside;
+    cost.add = size.elements;
+  } else {
+    cost = scatter_cost(size, all) + gather_cost(size, all, /*equal=*/true);
+  }
   cost.pack = kWithResidual * size.elements;
   cost.convert = 2 * size.elements;
-  if (size.ranks > 1) cost.add = size.elements;
+  if (size.ranks > 1) cost.add += size.elements;
   return cost;
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "comm/collectives.h"
+#include "kernels/scaled_code.h"
 
 namespace gradstep {
 
@@ -21,7 +22,7 @@ struct ExchangeCost {
   double between_round = 0;  ///< sums by hosts: rounds of the ranks that own the same piece, one of each host
   double between_byte = 0;   ///< and bytes
   double pack = 0;           ///< elements copied into the bucket, or out of a residual
-  double convert = 0;        ///< elements cast to 16 bits, or encoded in 8, and back
+  double convert = 0;        ///< elements cast to 16 bits, or encoded in 8 or 4, and back
   double select = 0;         ///< elements looked at when the largest are selected
   double entry = 0;          ///< entries of sparse lists taken or summed
   double add = 0;       ///< elements added to a dense sum; their price is 0 where that of bytes was measured with them
@@ -75,8 +76,8 @@ ExchangeCost all_reduce_cost(const ExchangeSize& size);
 ExchangeCost dense_cost(const ExchangeSize& size);
 /// Modes HALF and BFLOAT16; `in_half`: sums are made in half precision.
 ExchangeCost half_cost(const ExchangeSize& size, bool in_half = false);
-/// Mode INT8.
-ExchangeCost int8_cost(const ExchangeSize& size);
+/// Modes INT8, INT4 and FP8_E4M3, FP8_E5M2.
+ExchangeCost coded_cost(const ExchangeSize& size, kernels::NumberCode code);
 /// Mode SPARSE_TOPK; selections of the ranks are taken to be independent, which makes the split dearer than it may
 /// turn out.
 ExchangeCost sparse_gather_cost(const ExchangeSize& size, double sparsity);

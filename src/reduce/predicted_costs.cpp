@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "reduce/control_round.h"
 #include "reduce/plan.h"
+#include "reduce/reducer_options.h"
 
 namespace gradstep {
 
@@ -120,7 +121,13 @@ class Predictor {
     add_sums(GRADSTEP_REDUCER_DENSE, dense_cost, size_.element_bytes, {size_.elements});
     add_sums(GRADSTEP_REDUCER_HALF, half, 2, {size_.elements});
     add_sums(GRADSTEP_REDUCER_BFLOAT16, half, 2, {size_.elements});
-    if (size_.element_bytes == sizeof(float)) add_own(GRADSTEP_REDUCER_INT8, GRADSTEP_COST_OWN, int8_cost(size_));
+    if (size_.element_bytes == sizeof(float)) {
+      for (const std::int32_t mode : kCodedModes) {
+        const auto coded = [mode](const ExchangeSize& size) { return coded_cost(size, code_of(mode)); };
+        add_own(mode, GRADSTEP_COST_OWN, coded(size_));
+        add_hosts(mode, coded);
+      }
+    }
     add_sums(GRADSTEP_REDUCER_POWERSGD, power_sgd, size_.element_bytes, {factors.left, factors.right});
     add_own(GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_COST_SPARSE_GATHER, sparse_gather_cost(size_, options_.sparsity));
     if (size_.can_exchange) {
@@ -140,6 +147,10 @@ class Predictor {
   void add_sums(std::int32_t mode, const Cost& cost, double element_bytes, const std::vector<double>& elements) {
     add_own(mode, GRADSTEP_COST_OWN, cost(size_));
     if (network_.ranks > 1) add_engines(mode, cost(size_), element_bytes, elements);
+    add_hosts(mode, cost);
+  }
+  template <class Cost>
+  void add_hosts(std::int32_t mode, const Cost& cost) {
     if (has_hosts() && size_.can_exchange) add_own(mode, GRADSTEP_COST_HOSTS, cost(by_hosts_), /*by_hosts=*/true);
   }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/reducer_options.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -87,13 +88,14 @@ void check_topk_only(const gradstep_reducer_options& options) {
 }
 
 void check_candidates(const gradstep_reducer_options& options) {
-  constexpr std::int32_t kAll = 1 << GRADSTEP_REDUCER_DENSE | 1 << GRADSTEP_REDUCER_HALF |
-                                1 << GRADSTEP_REDUCER_SPARSE_TOPK | 1 << GRADSTEP_REDUCER_POWERSGD |
-                                1 << GRADSTEP_REDUCER_INT8 | GRADSTEP_CANDIDATE_HOSTS;
+  constexpr std::int32_t kAll =
+      1 << GRADSTEP_REDUCER_DENSE | 1 << GRADSTEP_REDUCER_HALF | 1 << GRADSTEP_REDUCER_SPARSE_TOPK |
+      1 << GRADSTEP_REDUCER_POWERSGD | 1 << GRADSTEP_REDUCER_INT8 | 1 << GRADSTEP_REDUCER_INT4 |
+      1 << GRADSTEP_REDUCER_FP8_E4M3 | 1 << GRADSTEP_REDUCER_FP8_E5M2 | GRADSTEP_CANDIDATE_HOSTS;
   if ((options.candidates & ~kAll) != 0) {
     fail_argument(
-        "options.candidates: is {:#x}, expected bits of dense, half, sparse_topk, powersgd and int8, and the flag "
-        "hosts ({:#x})",
+        "options.candidates: is {:#x}, expected bits of dense, half, sparse_topk, powersgd, int8, int4, fp8_e4m3 and "
+        "fp8_e5m2, and the flag hosts ({:#x})",
         static_cast<std::uint32_t>(options.candidates), kAll);
   }
 }
@@ -101,10 +103,25 @@ void check_candidates(const gradstep_reducer_options& options) {
 }  // namespace
 
 const char* mode_name(std::int32_t mode) {
-  constexpr std::array<const char*, GRADSTEP_REDUCER_INT8 + 1> kNames = {
-      "dense",    "half", "bfloat16", "sparse_threshold", "sparse_topk", "adasum_tree", "adasum_nway",
-      "powersgd", "auto", "int8"};
+  constexpr std::array<const char*, GRADSTEP_REDUCER_FP8_E5M2 + 1> kNames = {
+      "dense", "half", "bfloat16", "sparse_threshold", "sparse_topk", "adasum_tree", "adasum_nway", "powersgd",
+      "auto",  "int8", "int4",     "fp8_e4m3",         "fp8_e5m2"};
   return kNames[static_cast<std::size_t>(mode)];
+}
+
+bool is_coded(std::int32_t mode) { return std::ranges::find(kCodedModes, mode) != std::end(kCodedModes); }
+
+kernels::NumberCode code_of(std::int32_t mode) {
+  switch (mode) {
+    case GRADSTEP_REDUCER_INT4:
+      return kernels::NumberCode::int4;
+    case GRADSTEP_REDUCER_FP8_E4M3:
+      return kernels::NumberCode::e4m3;
+    case GRADSTEP_REDUCER_FP8_E5M2:
+      return kernels::NumberCode::e5m2;
+    default:
+      return kernels::NumberCode::octaves;
+  }
 }
 
 gradstep_reducer_options default_reducer_options() {
@@ -117,7 +134,7 @@ gradstep_reducer_options default_reducer_options() {
 }
 
 gradstep_reducer_options checked_reducer_options(const gradstep_reducer_options& options) {
-  check_enum("mode", options.mode, GRADSTEP_REDUCER_INT8);
+  check_enum("mode", options.mode, GRADSTEP_REDUCER_FP8_E5M2);
   check_enum("average", options.average, GRADSTEP_AVERAGE_WEIGHTED);
   check_enum("control", options.control, 1);
   check_buckets(options);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "gradstep/reducer.h"
+#include "kernels/scaled_code.h"
 
 namespace gradstep {
 
@@ -16,5 +17,13 @@ gradstep_reducer_options checked_reducer_options(const gradstep_reducer_options&
 
 /// As texts name it: "sparse_topk". `mode` is valid.
 const char* mode_name(std::int32_t mode);
+
+/// Modes that send numbers in codes.
+inline constexpr std::int32_t kCodedModes[] = {GRADSTEP_REDUCER_INT8, GRADSTEP_REDUCER_INT4, GRADSTEP_REDUCER_FP8_E4M3,
+                                               GRADSTEP_REDUCER_FP8_E5M2};
+
+bool is_coded(std::int32_t mode);
+/// In which one of these modes sends.
+kernels::NumberCode code_of(std::int32_t mode);
 
 }  // namespace gradstep

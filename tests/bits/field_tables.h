@@ -78,7 +78,7 @@ struct Fields<gradstep_reducer_options> {
   static inline const std::vector<Field<Options>> all = {
       {"mode", &Options::mode,
        Words{"dense", "half", "bfloat16", "sparse_threshold", "sparse_topk", "adasum_tree", "adasum_nway", "powersgd",
-             "auto", "int8"}},
+             "auto", "int8", "int4", "fp8_e4m3", "fp8_e5m2"}},
       {"average", &Options::average, Words{"unset", "sum", "mean", "weighted"}},
       {"control", &Options::control},
       {"fuse_threshold", &Options::fuse_threshold},

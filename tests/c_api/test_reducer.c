@@ -382,7 +382,7 @@ static void bad_arguments_are_named(void** state) {
   REFUSED(mode, -1, "-1");
   REFUSED(average, 4, "4");
   REFUSED(fuse_threshold, 0, "0");
-  REFUSED(mode, 10, "10");
+  REFUSED(mode, 13, "13");
   REFUSED(control, 2, "2");
   REFUSED(bucket_elements, 5, "5");
   REFUSED(clip_value, -1, "-1");
@@ -419,10 +419,19 @@ static void every_mode_reduces_to_the_same_bits_on_all_ranks(void** state) {
     int32_t mode;
     float factor; /* of rank 0's gradient, where it is known exactly; 0 elsewhere */
   } modes[] = {
-      {GRADSTEP_REDUCER_DENSE, 2.5F},       {GRADSTEP_REDUCER_HALF, 2.5F},          {GRADSTEP_REDUCER_BFLOAT16, 2.5F},
-      {GRADSTEP_REDUCER_SPARSE_TOPK, 2.5F}, {GRADSTEP_REDUCER_SPARSE_THRESHOLD, 0}, {GRADSTEP_REDUCER_ADASUM_TREE, 0},
-      {GRADSTEP_REDUCER_ADASUM_NWAY, 0},    {GRADSTEP_REDUCER_POWERSGD, 0},         {GRADSTEP_REDUCER_AUTO, 0},
+      {GRADSTEP_REDUCER_DENSE, 2.5F},
+      {GRADSTEP_REDUCER_HALF, 2.5F},
+      {GRADSTEP_REDUCER_BFLOAT16, 2.5F},
+      {GRADSTEP_REDUCER_SPARSE_TOPK, 2.5F},
+      {GRADSTEP_REDUCER_SPARSE_THRESHOLD, 0},
+      {GRADSTEP_REDUCER_ADASUM_TREE, 0},
+      {GRADSTEP_REDUCER_ADASUM_NWAY, 0},
+      {GRADSTEP_REDUCER_POWERSGD, 0},
+      {GRADSTEP_REDUCER_AUTO, 0},
       {GRADSTEP_REDUCER_INT8, 0},
+      {GRADSTEP_REDUCER_INT4, 0},
+      {GRADSTEP_REDUCER_FP8_E4M3, 0},
+      {GRADSTEP_REDUCER_FP8_E5M2, 0},
   };
   for (size_t k = 0; k < COUNT_OF(modes); ++k) {
     teardown(state);

@@ -24,28 +24,28 @@ std::int64_t calls_of(const Communicator& comm) {
          stats.receives + stats.barriers + stats.exchanges;
 }
 
-Schema detached_schema(std::span<const std::int64_t> sizes, DType dtype) {
+Schema schema_at(const gradstep_device& device, std::span<const std::int64_t> sizes, DType dtype) {
   std::vector<gradstep_parameter> parameters(sizes.size());
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     parameters[i].struct_size = sizeof(gradstep_parameter);
     parameters[i].shape = &sizes[i];
     parameters[i].ndim = 1;
     parameters[i].dtype = to_dlpack(dtype);
-    parameters[i].device = kDetached;
+    parameters[i].device = device;
   }
   return Schema(parameters.data(), parameters.size());
 }
 
-/// One rank's exchange of one bucket, on a device of its own.
+/// One rank's exchange of one bucket, on a device of its own or at the host.
 class OneBucket {
  public:
   OneBucket(Communicator& comm, const gradstep_reducer_options& options, DType dtype,
-            const std::vector<std::int64_t>& sizes)
+            const std::vector<std::int64_t>& sizes, const gradstep_device& place = kDetached)
       : context_(make_context()), carried_(comm.private_channel(comm.deadline())) {
     auto device = std::make_unique<DetachedBackend>(context_->cpu(), 1);
     device_ = device.get();
     context_->add_backend(kDetached, std::move(device));
-    resources_ = std::make_unique<ExchangeResources>(context_, context_->site(detached_schema(sizes, dtype)), options);
+    resources_ = std::make_unique<ExchangeResources>(context_, context_->site(schema_at(place, sizes, dtype)), options);
     resources_->comm = comm.private_channel(comm.deadline());
     resources_->data = std::make_unique<DataPlane>(*carried_, *context_, resources_->site);
     BucketPlan plan{dtype, std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}), {}};
@@ -72,6 +72,15 @@ class OneBucket {
     const Asked after = so_far();
     return {after.waits - before.waits, after.staged - before.staged, after.by_host - before.by_host,
             after.allocated - before.allocated};
+  }
+
+  /// The result of another window.
+  std::vector<float> reduced() {
+    run();
+    const Array result = exchange_->result();
+    std::vector<float> values(static_cast<std::size_t>(result.size));
+    resources_->lane().queue().download(values.data(), result.data, static_cast<std::size_t>(result.bytes()));
+    return values;
   }
 
  private:
@@ -131,6 +140,20 @@ TEST(DetachedReducer, AnAdasumOfF64WaitsForOneAnswerInEachLevelOfMerges) {
         const OneBucket::Asked asked = OneBucket(comm, options_of(mode), DType::f64, sizes).asked();
         EXPECT_EQ(asked.waits - asked.staged, mode == GRADSTEP_REDUCER_ADASUM_TREE ? 2 : 1);
         EXPECT_EQ(asked.by_host, 0);
+      });
+    }
+  }
+}
+
+// What lies on the device is staged for both groups, hosts' and owners'.
+TEST(DetachedReducer, CodesByHostsAreThoseOfTheHostsMemory) {
+  for (const std::int32_t mode : kCodedModes) {
+    for (const auto& sizes : {kSmall, kLarge}) {
+      run_ranks(5, [&](Communicator& comm) {
+        comm.group_by_hosts({1, 2, 1, 2, 2}, comm.deadline());
+        OneBucket on_device(comm, options_of(mode), DType::f32, sizes);
+        OneBucket at_host(comm, options_of(mode), DType::f32, sizes, {GRADSTEP_DEVICE_CPU, 0});
+        for (int window = 0; window < 3; ++window) EXPECT_EQ(on_device.reduced(), at_host.reduced()) << "mode " << mode;
       });
     }
   }

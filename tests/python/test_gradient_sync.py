@@ -19,6 +19,10 @@ MODES = {
     "adasum_nway": {},
     "powersgd": {"rank": 3},
     "auto": {},
+    "int8": {},
+    "int4": {},
+    "fp8_e4m3": {},
+    "fp8_e5m2": {},
 }
 
 

@@ -20,6 +20,9 @@ WAYS = {
     ("half", "own"): {},
     ("bfloat16", "own"): {},
     ("int8", "own"): {},
+    ("int4", "own"): {},
+    ("fp8_e4m3", "own"): {},
+    ("fp8_e5m2", "own"): {},
     ("sparse_topk", "gather"): {"sparsity": 0.01, "sparse_exchange": "gather"},
     ("sparse_topk", "split"): {"sparsity": 0.01, "sparse_exchange": "split"},
     ("powersgd", "own"): {"rank": 2},
@@ -101,7 +104,7 @@ def test_formulas():
 def test_calls_and_rounds():
     modes = {(one.mode, one.algorithm): (one.calls, one.rounds) for one in plan.predict(**BASE).modes}
     assert modes["dense", "own"] == (1, 2)
-    assert modes["int8", "own"] == (2, 2)
+    assert modes["int8", "own"] == modes["int4", "own"] == modes["fp8_e4m3", "own"] == (2, 2)
     assert modes["sparse_topk", "gather"] == (1, 1)
     assert modes["sparse_topk", "split"] == (4, 4)
     by_hosts = plan.predict(**BASE, ranks_per_host=4, algorithm="hosts", control_parameters=3).modes[0]
@@ -110,7 +113,7 @@ def test_calls_and_rounds():
 
 def test_algorithms_apply_to_what_is_all_reduced():
     ring = plan.predict(**BASE, algorithm="ring")
-    algorithms = ["ring", "ring", "ring", "own", "gather", "split", "ring", "own", "own"]
+    algorithms = ["ring"] * 3 + ["own"] * 4 + ["gather", "split", "ring", "own", "own"]
     assert [one.algorithm for one in ring.modes] == algorithms
     best = plan.predict(**{**BASE, "ranks": 4096}, algorithm="best", ranks_per_host=8)
     assert best.modes[0].seconds == min(one.seconds for one in best.dense_algorithms)

@@ -79,7 +79,9 @@ def test_results_do_not_depend_on_buckets_or_the_order_of_pushes():
     assert len(set(run_ranks(2, reduce))) == 1
 
 
-@pytest.mark.parametrize(("mode", "number"), [("int8", 9), ("powersgd", 7), ("half", 1)])
+@pytest.mark.parametrize(
+    ("mode", "number"), [("int8", 9), ("int4", 10), ("fp8_e4m3", 11), ("fp8_e5m2", 12), ("powersgd", 7), ("half", 1)]
+)
 def test_auto_takes_the_candidates_that_are_asked_for(mode, number):
     def reduce(comm):
         results = []
@@ -90,8 +92,11 @@ def test_auto_takes_the_candidates_that_are_asked_for(mode, number):
             results.append(grads)
             (bucket,) = reducer.stats().buckets
             assert bucket.mode == number and not bucket.by_hosts
-            predicted = (bucket.predicted_int8_nanoseconds > 0, bucket.predicted_powersgd_nanoseconds > 0)
-            assert predicted == ((number == 9, number == 7) if options["mode"] == "auto" else (False, False))
+            predicted = [
+                getattr(bucket, f"predicted_{name}_nanoseconds") > 0 for name in ("int8", "int4", "fp8", "powersgd")
+            ]
+            candidates = [number == 9, number == 10, number in (11, 12), number == 7]
+            assert predicted == (candidates if options["mode"] == "auto" else [False] * 4)
         return results
 
     for chosen, asked in run_ranks(2, reduce):

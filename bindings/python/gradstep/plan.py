@@ -33,7 +33,19 @@ from gradstep._quantities import (
 from gradstep.context import Context, context_pointer
 from gradstep.errors import InvalidArgument
 
-_MODES = ("dense", "half", "bfloat16", "int8", "sparse_topk", "powersgd", "adasum_tree", "adasum_nway")
+_MODES = (
+    "dense",
+    "half",
+    "bfloat16",
+    "int8",
+    "int4",
+    "fp8_e4m3",
+    "fp8_e5m2",
+    "sparse_topk",
+    "powersgd",
+    "adasum_tree",
+    "adasum_nway",
+)
 _ALGORITHMS = {
     "own": "COST_OWN",
     "ring": "COST_RING",
@@ -149,7 +161,7 @@ def predict(
     bandwidth, latency: of a host's link, in bytes a second each way and in seconds; host_bandwidth and host_latency:
     of a rank inside its host. message: seconds for which each message keeps its sender busy.
     algorithm: how dense, half, bfloat16 and powersgd are summed: "own" is what gradstep's collectives do, "hosts" with
-    reduction_order="hosts"; "ring", "tree" and "hierarchical" are what an engine's or a host's own all-reduce may do;
+    reduction_order="hosts", codes too; "ring", "tree" and "hierarchical" are what an engine's or a host's own all-reduce may do;
     "best" takes the fastest.
     sparsity: of sparse_topk. rank, and matrices of rows x columns: of powersgd.
     bucket_elements: gradients travel in buckets of at most so many. control_parameters: above 0, a window has the
@@ -243,7 +255,7 @@ def _rows(everything: list[Prediction], algorithm: str) -> list[Prediction]:
     rows = []
     for mode in _MODES:
         ways = [one for one in everything if one.mode == mode]
-        if not ways:  # int8, of float64
+        if not ways:  # codes, of float64
             continue
         if mode == "sparse_topk":
             rows += ways

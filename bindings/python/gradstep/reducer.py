@@ -46,6 +46,8 @@ class BucketStatistics(NamedTuple):
     wait_nanoseconds: int
     predicted_int8_nanoseconds: int
     predicted_powersgd_nanoseconds: int
+    predicted_int4_nanoseconds: int
+    predicted_fp8_nanoseconds: int
     by_hosts: int
 
 
@@ -108,7 +110,8 @@ class ReducerOptions(TypedDict, total=False):
     candidates: Annotated[
         int,
         Keyword(
-            "of auto: a bit set of 1 dense, 2 half, 16 sparse_topk, 128 powersgd and 512 int8, 0 = the first three; "
+            "of auto: a bit set of 1 dense, 2 half, 16 sparse_topk, 128 powersgd, 512 int8, 1024 int4, 2048 fp8_e4m3 "
+            "and 4096 fp8_e5m2, 0 = the first three; "
             '2**30 = also sums in the order of ranks, where the communicator has reduction_order "hosts"',
             ">= 0",
         ),

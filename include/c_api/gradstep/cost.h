@@ -20,7 +20,8 @@
  *   HIERARCHICAL  reduce-scatter and all-gather inside hosts by OWN, and RING or TREE between them, whichever is less
  *   HOSTS         one round inside each host, in which its ranks get their pieces; OWN between the P / H ranks that
  *                 have the same piece; one round inside each host, in which they give the sums. Inside, a round takes
- *                 l + (H - 1) o and a byte 1 / b; between hosts L + (P / H - 1) o and H / B.
+ *                 l + (H - 1) o and a byte 1 / b; between hosts L + (P / H - 1) o and H / B. INT8, INT4 and FP8: f32
+ *                 in the first round, codes in two rounds between hosts, and these codes in the last.
  *
  * Adasum and sparse sums have exchanges of their own. With several channels, the delays of own rounds and of rings are
  * divided by the number of buckets that are under way at once. Nothing else overlaps, and ranks are in step.
@@ -107,10 +108,10 @@ GRADSTEP_API gradstep_status gradstep_cost_options_measure(gradstep_cost_options
 
 /*
  * Writes up to `capacity` records of record_size bytes: DENSE, HALF, BFLOAT16 and POWERSGD by every all-reduce
- * (HIERARCHICAL and, unless no_exchange, HOSTS where 1 < H < P), SPARSE_TOPK by gather and, unless no_exchange, by
- * split, INT8 (where element_bytes is 4), ADASUM_TREE and ADASUM_NWAY by OWN. *count = how many there are. records NULL
- * only counts. Not collective; opens no connection. Returns: INVALID_ARGUMENT (a NULL, a field that breaks its rule, a
- * record_size that no version has), OUT_OF_MEMORY.
+ * (HIERARCHICAL and, unless no_exchange, HOSTS where 1 < H < P), INT8, INT4, FP8_E4M3 and FP8_E5M2 (where element_bytes
+ * is 4) by OWN and HOSTS likewise, SPARSE_TOPK by gather and, unless no_exchange, by split, ADASUM_TREE and ADASUM_NWAY
+ * by OWN. *count = how many there are. records NULL only counts. Not collective; opens no connection. Returns:
+ * INVALID_ARGUMENT (a NULL, a field that breaks its rule, a record_size that no version has), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_predict_costs(const gradstep_cost_options* options, gradstep_cost* records,
                                                     size_t record_size, size_t capacity,

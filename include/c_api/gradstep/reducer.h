@@ -61,16 +61,26 @@ typedef struct gradstep_reducer gradstep_reducer;
  * ranks' u, sums them in f32, encodes the sum and sends it to all, which decode the same codes. The residual is what
  * the codes of this rank's u leave out and, in its own piece, what those of the sum leave out. It is in units of the
  * sum, starts at zero, and changes only when a whole window has succeeded and its outcome is finite. A gradient or a
- * sum that is not finite makes NaNs of its whole bucket, on all ranks. f32, f16 and bf16 parameters. Source: Dettmers
- * 2015 (8-bit gradients), Seide et al. 2014 (error feedback).
+ * sum that is not finite makes NaNs of its whole bucket, on all ranks. f32, f16 and bf16 parameters. Where comm sums by
+ * hosts, u is summed in f32 inside each host, these sums travel between hosts in the ranks' stead, and residuals are
+ * those of the ranks that sent them. Source: Dettmers 2015 (8-bit gradients), Seide et al. 2014 (error feedback).
+ *
+ * INT4, FP8_E4M3, FP8_E5M2: as INT8, in other codes. A block of elements shares the f32 factor a / m, a its largest
+ * magnitude, and a code is the number of the format that is nearest to element / factor, to even at ties. INT4:
+ * integers from -7 to 7, m = 7, blocks of 64; with factors a little more than an eighth of the bytes of DENSE. FP8:
+ * 8-bit floating point, subnormal numbers included, blocks of 256; E4M3 has 3 bits of significand and m = 448, E5M2 has
+ * 2 and m = 57344. A block without a magnitude of m 2^-100 counts as zeros; its elements stay in the residual. Source:
+ * OCP 8-bit Floating Point Specification (OFP8) 1.0, Micikevicius et al. 2022 (FP8); QSGD, Alistarh et al. 2017 (few
+ * bits and a factor).
  *
  * AUTO: one of options.candidates for each bucket, whichever a cost model says is the fastest here: DENSE, HALF or
- * SPARSE_TOPK unless others are asked for. SPARSE_TOPK, POWERSGD and INT8, which change results by more than rounding,
- * only where they save the time of a round beside. A bucket that no candidate can carry (f64 by INT8, vectors by
- * POWERSGD, more than 2^31 - 1 elements by SPARSE_TOPK) is dense. Latency, bandwidth and what a rank does by itself are
- * measured at creation, all ranks take the largest of what they found, and rank 0's choice is everybody's. It stays:
- * where the candidates allow it, gradstep_reducer_load and gradstep_updater_recover bring back the choice that was made
- * for the same buckets, with its residuals. gradstep_reducer_stats says what was chosen and what was predicted.
+ * SPARSE_TOPK unless others are asked for. SPARSE_TOPK, POWERSGD and the modes of codes, which change results by more
+ * than rounding, only where they save the time of a round beside. A bucket that no candidate can carry (f64 by codes,
+ * vectors by POWERSGD, more than 2^31 - 1 elements by SPARSE_TOPK) is dense. Latency, bandwidth and what a rank does by
+ * itself are measured at creation, all ranks take the largest of what they found, and rank 0's choice is everybody's.
+ * It stays: where the candidates allow it, gradstep_reducer_load and gradstep_updater_recover bring back the choice
+ * that was made for the same buckets, with its residuals. gradstep_reducer_stats says what was chosen and what was
+ * predicted.
  */
 enum gradstep_reducer_mode {
   GRADSTEP_REDUCER_INVALID = -1,
@@ -83,7 +93,10 @@ enum gradstep_reducer_mode {
   GRADSTEP_REDUCER_ADASUM_NWAY = 6,      /* Adasum of all ranks at once */
   GRADSTEP_REDUCER_POWERSGD = 7,         /* low-rank factors */
   GRADSTEP_REDUCER_AUTO = 8,             /* whichever is the fastest here, for each bucket */
-  GRADSTEP_REDUCER_INT8 = 9              /* in codes of 8 bits */
+  GRADSTEP_REDUCER_INT8 = 9,             /* in codes of 8 bits */
+  GRADSTEP_REDUCER_INT4 = 10,            /* in integers of 4 bits */
+  GRADSTEP_REDUCER_FP8_E4M3 = 11,        /* in floating point of 8 bits, 4 of them the exponent's */
+  GRADSTEP_REDUCER_FP8_E5M2 = 12         /* in floating point of 8 bits, 5 of them the exponent's */
 };
 
 /* Flags of options.candidates beside 1 << mode. */
@@ -144,7 +157,7 @@ typedef struct gradstep_reducer_options {
                               exceeds */
   double clip_value;       /* HALF and BFLOAT16: >= 0; 0 = off, the default */
   int32_t half_sum;        /* enum gradstep_half_sum */
-  int32_t residual;        /* bool, default 1; sparse and INT8: 1 keeps what was not sent, 0 drops it */
+  int32_t residual;        /* bool, default 1; sparse modes and codes: 1 keeps what was not sent, 0 drops it */
   double sparsity;         /* the threshold (>= 0), or the fraction that is kept (0 < sparsity <= 1); default 0.05 */
   int32_t selection;       /* enum gradstep_selection */
   int32_t nan_policy;      /* enum gradstep_nan_policy */
@@ -157,8 +170,8 @@ typedef struct gradstep_reducer_options {
   double momentum_correction;
   int64_t warmup_steps; /* >= 0 */
   int32_t rank;         /* POWERSGD: columns of the factors, >= 1, default 2 */
-  int32_t candidates;   /* flags; AUTO: 1 << mode for DENSE, HALF, SPARSE_TOPK, POWERSGD and INT8, no mode = the first
-                           three; and enum gradstep_candidate_flags */
+  int32_t candidates;   /* flags; AUTO: 1 << mode for DENSE, HALF, SPARSE_TOPK, POWERSGD, INT8, INT4 and FP8_*, no mode
+                           = the first three; and enum gradstep_candidate_flags */
   /* Buckets that may be under way at once, each over a channel of its own, so that one bucket's bytes travel during
    * another one's delays. 0 to 16; 0 = four over engine gloo of at most 16 ranks, else one. One is used where exchanges
    * cannot overlap (see gradstep_reducer_push), and on a device. */
@@ -205,6 +218,8 @@ typedef struct gradstep_bucket_statistics {
   int64_t wait_nanoseconds; /* that the host's thread waited for exchanges; what these took beyond it was hidden */
   int64_t predicted_int8_nanoseconds;
   int64_t predicted_powersgd_nanoseconds;
+  int64_t predicted_int4_nanoseconds;
+  int64_t predicted_fp8_nanoseconds; /* both forms send as much */
 } gradstep_bucket_statistics;
 
 /* Writes the defaults into the struct_size bytes at o. Returns: INVALID_ARGUMENT (o NULL, a bad struct_size). */
@@ -215,11 +230,11 @@ GRADSTEP_API gradstep_status gradstep_reducer_options_init(gradstep_reducer_opti
  * Creates a reducer for the gradients of n parameters (n may be 0); options NULL = defaults. Collective. It takes a
  * channel of its own (gradstep_comm_dup), or several, so that comm can be shared or destroyed. Memory: one buffer of
  * the arithmetic dtype per parameter; sparse modes two, and one more for residuals; HALF and BFLOAT16 half of one more;
- * EF21 two and momentum correction two more; POWERSGD three and the factors; INT8 three and the codes. *out is the
- * caller's to destroy. Returns: INVALID_ARGUMENT (an option outside its range or not for its mode or comm, a bad
- * schema), INVALID_STATE (comm is in use), UNSUPPORTED (a bucket of more than 2^31 - 1 elements in a sparse mode; f64
- * with INT8; the schema, see gradstep_parameter), BACKEND_UNAVAILABLE (the schema), MISMATCH (the ranks' schemas or
- * options differ; reported on every rank), OUT_OF_MEMORY, and the statuses of a collective call.
+ * EF21 two and momentum correction two more; POWERSGD three and the factors; INT8, INT4 and FP8 three and the codes.
+ * *out is the caller's to destroy. Returns: INVALID_ARGUMENT (an option outside its range or not for its mode or comm,
+ * a bad schema), INVALID_STATE (comm is in use), UNSUPPORTED (a bucket of more than 2^31 - 1 elements in a sparse mode;
+ * f64 with INT8, INT4 or FP8; the schema, see gradstep_parameter), BACKEND_UNAVAILABLE (the schema), MISMATCH (the
+ * ranks' schemas or options differ; reported on every rank), OUT_OF_MEMORY, and the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_reducer_create(gradstep_context* context, gradstep_comm* comm,
                                                      const gradstep_reducer_options* options,

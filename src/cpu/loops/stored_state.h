@@ -39,27 +39,27 @@ static_assert(kBlock == kernels::kCodeBlock);
 #if defined(__SSE2__)
 constexpr std::int64_t kCodes = 4 * kWords;  ///< that are written at once
 
-template <bool kSigned>
-GRADSTEP_FORMULA void encode_some(const kernels::BlockCode<kSigned>& code, const float* from, std::uint8_t* codes) {
+template <class Code>
+GRADSTEP_FORMULA void encode_some(const Code& code, const float* from, std::uint8_t* codes) {
   FourWords words;
   for (int k = 0; k < 4; ++k) words.of[k] = code.encode(load_words(from + kWords * k));
   store_bytes(codes, words);
 }
 
-template <bool kSigned>
-GRADSTEP_FORMULA void decode_some(const kernels::BlockCode<kSigned>& code, const std::uint8_t* codes, float* to) {
+template <class Code>
+GRADSTEP_FORMULA void decode_some(const Code& code, const std::uint8_t* codes, float* to) {
   for (int k = 0; k < 4; ++k) store_words(to + kWords * k, code.decode(load_bytes(codes + kWords * k)));
 }
 #else
 constexpr std::int64_t kCodes = 1;
 
-template <bool kSigned>
-GRADSTEP_FORMULA void encode_some(const kernels::BlockCode<kSigned>& code, const float* from, std::uint8_t* codes) {
+template <class Code>
+GRADSTEP_FORMULA void encode_some(const Code& code, const float* from, std::uint8_t* codes) {
   *codes = static_cast<std::uint8_t>(code.encode(kernels::bits_of(*from)));
 }
 
-template <bool kSigned>
-GRADSTEP_FORMULA void decode_some(const kernels::BlockCode<kSigned>& code, const std::uint8_t* codes, float* to) {
+template <class Code>
+GRADSTEP_FORMULA void decode_some(const Code& code, const std::uint8_t* codes, float* to) {
   *to = kernels::float_of(code.decode(std::uint32_t{*codes}));
 }
 #endif
@@ -67,9 +67,9 @@ GRADSTEP_FORMULA void decode_some(const kernels::BlockCode<kSigned>& code, const
 /// The factor of a block is finite.
 bool is_factor(float largest) { return !kernels::is_nonfinite<float>(kernels::bits_of(largest)); }
 
-template <bool kSigned>
+template <class Code>
 [[gnu::noinline]] void encode_block(const float* from, float factor, std::uint8_t* codes, std::int64_t count) {
-  const kernels::BlockCode<kSigned> code(factor);
+  const Code code(factor);
   std::int64_t coded = 0;
   for (; coded + kCodes <= count; coded += kCodes) encode_some(code, from + coded, codes + coded);
   GRADSTEP_INDEPENDENT
@@ -78,37 +78,13 @@ template <bool kSigned>
   }
 }
 
-template <bool kSigned>
+template <class Code>
 [[gnu::noinline]] void decode_block(const std::uint8_t* codes, float factor, float* to, std::int64_t count) {
-  const kernels::BlockCode<kSigned> code(factor);
+  const Code code(factor);
   std::int64_t decoded = 0;
   for (; decoded + kCodes <= count; decoded += kCodes) decode_some(code, codes + decoded, to + decoded);
   GRADSTEP_INDEPENDENT
   for (std::int64_t i = decoded; i < count; ++i) to[i] = kernels::float_of(code.decode(std::uint32_t{codes[i]}));
-}
-
-void encode_numbers(const float* from, const CodedNumbers& to, std::int64_t first, std::int64_t count) {
-  for (std::int64_t begin = first; begin < first + count; begin += kBlock) {
-    const std::int64_t length = smaller(kBlock, first + count - begin);
-    const float* numbers = from + begin;
-    Scratch<float> finite;
-    float factor = measure_block(numbers, length);
-    if (!is_factor(factor)) {
-      factor = make_finite(numbers, length, finite.values);
-      numbers = finite.values;
-    }
-    const auto encode = to.is_signed ? encode_block<true> : encode_block<false>;
-    encode(numbers, factor, to.codes + begin, length);
-    to.factors[begin / kBlock] = factor;
-  }
-}
-
-void decode_numbers(const CodedNumbers& from, float* to, std::int64_t first, std::int64_t count) {
-  for (std::int64_t begin = first; begin < first + count; begin += kBlock) {
-    const std::int64_t length = smaller(kBlock, first + count - begin);
-    const auto decode = from.is_signed ? decode_block<true> : decode_block<false>;
-    decode(from.codes + begin, from.factors[begin / kBlock], to + begin, length);
-  }
 }
 
 /// Rounds the numbers of a block stochastically. What all streams share of the random bits is made once.
@@ -153,6 +129,9 @@ class BlockRounding {
   alignas(64) std::uint32_t places_[kHalf];
 };
 
+using SignedCode = kernels::BlockCode<true>;
+using UnsignedCode = kernels::BlockCode<false>;
+
 bool is_native(const UpdateItem& item, int s) {
   return item.format == StateFormat::native || ((item.exact_states >> s) & 1) != 0;
 }
@@ -162,7 +141,7 @@ void load_state(const UpdateItem& item, int s, std::int64_t begin, std::int64_t 
   if (item.format == StateFormat::bf16) {
     return convert_block(static_cast<const BFloat16*>(item.states[s]) + begin, to, count);
   }
-  const auto decode = ((item.signed_states >> s) & 1) != 0 ? decode_block<true> : decode_block<false>;
+  const auto decode = ((item.signed_states >> s) & 1) != 0 ? decode_block<SignedCode> : decode_block<UnsignedCode>;
   decode(static_cast<const std::uint8_t*>(item.states[s]) + begin, item.factors[s][begin / kBlock], to, count);
 }
 
@@ -184,7 +163,7 @@ void store_states(const UpdateItem& item, int states, std::int64_t begin, std::i
     if (is_native(item, s)) continue;
     float& factor = item.factors[s][begin / kBlock];
     if (!is_factor(factor)) factor = make_finite(values[s], count, values[s]);
-    const auto encode = ((item.signed_states >> s) & 1) != 0 ? encode_block<true> : encode_block<false>;
+    const auto encode = ((item.signed_states >> s) & 1) != 0 ? encode_block<SignedCode> : encode_block<UnsignedCode>;
     encode(values[s], factor, static_cast<std::uint8_t*>(item.states[s]) + begin, count);
   }
 }

@@ -116,7 +116,8 @@ static const field kAccumulator[] = {
 };
 static const field kReducer[] = {
     {"mode", offsetof(gradstep_reducer_options, mode), 'i',
-     "dense,half,bfloat16,sparse_threshold,sparse_topk,adasum_tree,adasum_nway,powersgd,auto,int8"},
+     "dense,half,bfloat16,sparse_threshold,sparse_topk,adasum_tree,adasum_nway,powersgd,auto,int8,int4,fp8_e4m3,fp8_"
+     "e5m2"},
     {"average", offsetof(gradstep_reducer_options, average), 'i', "unset,sum,mean,weighted"},
     {"control", offsetof(gradstep_reducer_options, control), 'i', NULL},
     {"fuse_threshold", offsetof(gradstep_reducer_options, fuse_threshold), 'l', NULL},

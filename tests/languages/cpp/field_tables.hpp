@@ -47,7 +47,8 @@ inline const char* words_of<gradstep::BiasCorrection>() {
 
 template <>
 inline const char* words_of<gradstep::ReducerMode>() {
-  return "dense,half,bfloat16,sparse_threshold,sparse_topk,adasum_tree,adasum_nway,powersgd,auto,int8";
+  return "dense,half,bfloat16,sparse_threshold,sparse_topk,adasum_tree,adasum_nway,powersgd,auto,int8,int4,fp8_e4m3,"
+         "fp8_e5m2";
 }
 
 template <>

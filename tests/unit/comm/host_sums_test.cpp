@@ -151,8 +151,9 @@ TEST_P(HostSumsOnEngines, SplitsKeepTheOrder) {
 // Every mode gives all ranks the same bits; those that sum floats, the bits of this order.
 TEST_P(HostSumsOnEngines, ReducersWork) {
   const Hosts hosts = {1, 1, 2, 2};
-  for (const std::int32_t mode : {GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_HALF, GRADSTEP_REDUCER_INT8,
-                                  GRADSTEP_REDUCER_ADASUM_TREE, GRADSTEP_REDUCER_POWERSGD}) {
+  for (const std::int32_t mode :
+       {GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_HALF, GRADSTEP_REDUCER_INT8, GRADSTEP_REDUCER_INT4,
+        GRADSTEP_REDUCER_FP8_E4M3, GRADSTEP_REDUCER_ADASUM_TREE, GRADSTEP_REDUCER_POWERSGD}) {
     std::vector<std::vector<float>> results(hosts.size());
     run_on(hosts, [&](Communicator& comm) {
       auto options = default_reducer_options();

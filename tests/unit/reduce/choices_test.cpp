@@ -4,6 +4,7 @@
 // What mode AUTO has chosen is the same on all ranks, and stays.
 #include <algorithm>
 
+#include "reduce/reducer_options.h"
 #include "unit/memory_stream.h"
 #include "unit/reduce/world_reduce.h"
 
@@ -44,7 +45,8 @@ void restore(Reducer& reducer, const std::string& bytes) {
 }
 
 TEST(Choices, AutoOfOneCandidateHasTheBitsOfItsMode) {
-  for (const std::int32_t mode : {GRADSTEP_REDUCER_INT8, GRADSTEP_REDUCER_POWERSGD, GRADSTEP_REDUCER_HALF}) {
+  for (const std::int32_t mode : {GRADSTEP_REDUCER_INT8, GRADSTEP_REDUCER_INT4, GRADSTEP_REDUCER_FP8_E4M3,
+                                  GRADSTEP_REDUCER_FP8_E5M2, GRADSTEP_REDUCER_POWERSGD, GRADSTEP_REDUCER_HALF}) {
     run(make_world("local", 3), [&](Communicator& comm) {
       Reducer chosen(make_context(), comm, auto_of(1 << mode), make_schema(kChosenShapes));
       Reducer asked(make_context(), comm, mode_options(mode), make_schema(kChosenShapes));
@@ -59,8 +61,10 @@ TEST(Choices, AutoOfOneCandidateHasTheBitsOfItsMode) {
 
 TEST(Choices, WhatNoCandidateCanCarryIsDense) {
   run(make_world("local", 2), [](Communicator& comm) {
-    const Reducer doubles(make_context(), comm, auto_of(kInt8), make_schema({{24, 40}}, DType::f64));
-    EXPECT_EQ(chosen_modes(doubles), std::vector{std::int32_t{GRADSTEP_REDUCER_DENSE}});
+    for (const std::int32_t mode : kCodedModes) {
+      const Reducer doubles(make_context(), comm, auto_of(1 << mode), make_schema({{24, 40}}, DType::f64));
+      EXPECT_EQ(chosen_modes(doubles), std::vector{std::int32_t{GRADSTEP_REDUCER_DENSE}});
+    }
     const Reducer vectors(make_context(), comm, auto_of(kPowerSgd), make_schema({{40}, {31}}));
     EXPECT_EQ(chosen_modes(vectors), std::vector{std::int32_t{GRADSTEP_REDUCER_DENSE}});
   });
@@ -96,7 +100,7 @@ TEST(Choices, ASavedReducerBringsItsChoicesAndResidualsBack) {
 TEST(Choices, DamagedOnesAreRefused) {
   run(make_world("local", 2), [](Communicator& comm) {
     Reducer reducer(make_context(), comm, auto_of(kInt8 | kDense), make_schema(kChosenShapes));
-    for (const char* text : {"991 11 0 0", "991 0 0", "991 0 0 2", "x", "991 0 3 0"}) {
+    for (const char* text : {"991 13 0 0", "991 0 0", "991 0 0 2", "x", "991 0 3 0"}) {
       SavedPart part = reducer.saved().save();
       ASSERT_EQ(part.metadata["choices"], "991 0 0 0");
       part.metadata["choices"] = text;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "reduce/reducer_options.h"
 #include "unit/recorded_log.h"
 #include "unit/reduce/world_reduce.h"
 
@@ -86,21 +87,31 @@ TEST(CostModel, OnlyCandidatesAreChosen) {
 
 constexpr std::int32_t kEvery = 1 << GRADSTEP_REDUCER_DENSE | 1 << GRADSTEP_REDUCER_HALF |
                                 1 << GRADSTEP_REDUCER_SPARSE_TOPK | 1 << GRADSTEP_REDUCER_POWERSGD |
-                                1 << GRADSTEP_REDUCER_INT8;
+                                1 << GRADSTEP_REDUCER_INT8 | 1 << GRADSTEP_REDUCER_INT4 |
+                                1 << GRADSTEP_REDUCER_FP8_E4M3 | 1 << GRADSTEP_REDUCER_FP8_E5M2;
 
-// On a network so slow powersgd, at two columns, sends least of all; int8 more than a hundredth of the elements.
-TEST(CostModel, PowerSgdAndInt8AreChosenOnlyWhereTheyAreAskedFor) {
+// On a network so slow powersgd, at two columns, sends least of all; codes more than a hundredth of the elements.
+TEST(CostModel, PowerSgdAndCodesAreChosenOnlyWhereTheyAreAskedFor) {
   const auto slow = network(1000, 10);
   const Choice unasked = choose(slow, 4, kMany);
   EXPECT_EQ(unasked.options.mode, GRADSTEP_REDUCER_SPARSE_TOPK);
   EXPECT_EQ(unasked.stats.predicted_int8_nanoseconds, 0);
+  EXPECT_EQ(unasked.stats.predicted_int4_nanoseconds, 0);
+  EXPECT_EQ(unasked.stats.predicted_fp8_nanoseconds, 0);
   EXPECT_EQ(unasked.stats.predicted_powersgd_nanoseconds, 0);
   const Choice asked = choose(slow, 4, kMany, auto_of(kEvery));
   EXPECT_EQ(asked.options.mode, GRADSTEP_REDUCER_POWERSGD);
-  EXPECT_GT(asked.stats.predicted_int8_nanoseconds, asked.stats.predicted_powersgd_nanoseconds);
+  EXPECT_GT(asked.stats.predicted_int4_nanoseconds, asked.stats.predicted_powersgd_nanoseconds);
+  EXPECT_GT(asked.stats.predicted_int8_nanoseconds, asked.stats.predicted_int4_nanoseconds);
+  EXPECT_EQ(asked.stats.predicted_fp8_nanoseconds, asked.stats.predicted_int8_nanoseconds);
   EXPECT_GT(asked.stats.predicted_half_nanoseconds, asked.stats.predicted_int8_nanoseconds);
   EXPECT_EQ(choose(slow, 4, kMany, auto_of(1 << GRADSTEP_REDUCER_HALF | 1 << GRADSTEP_REDUCER_INT8)).options.mode,
             GRADSTEP_REDUCER_INT8);
+  constexpr std::int32_t kCodes = 1 << GRADSTEP_REDUCER_INT8 | 1 << GRADSTEP_REDUCER_INT4;
+  EXPECT_EQ(choose(slow, 4, kMany, auto_of(kCodes)).options.mode, GRADSTEP_REDUCER_INT4);
+  for (const std::int32_t mode : kCodedModes) {
+    EXPECT_EQ(choose(slow, 4, kMany, auto_of(1 << GRADSTEP_REDUCER_HALF | 1 << mode)).options.mode, mode);
+  }
 }
 
 // It is one round more than dense, and takes a round's time that it has to save beside.
@@ -110,11 +121,15 @@ TEST(CostModel, SmallBucketsAreNotWorthACode) {
   EXPECT_EQ(choose(network(100, 1), 4, kMany, options).options.mode, GRADSTEP_REDUCER_INT8);
 }
 
-TEST(CostModel, Int8IsNoCandidateForF64) {
+TEST(CostModel, CodesAreNoCandidatesForF64) {
   const Choice choice = choose(network(1000, 10), 4, kMany, auto_of(kEvery), {}, DType::f64);
   EXPECT_EQ(choice.stats.predicted_int8_nanoseconds, 0);
-  EXPECT_EQ(choose(network(1000, 10), 4, kMany, auto_of(1 << GRADSTEP_REDUCER_INT8), {}, DType::f64).options.mode,
-            GRADSTEP_REDUCER_DENSE);
+  EXPECT_EQ(choice.stats.predicted_int4_nanoseconds, 0);
+  EXPECT_EQ(choice.stats.predicted_fp8_nanoseconds, 0);
+  for (const std::int32_t mode : kCodedModes) {
+    EXPECT_EQ(choose(network(1000, 10), 4, kMany, auto_of(1 << mode), {}, DType::f64).options.mode,
+              GRADSTEP_REDUCER_DENSE);
+  }
 }
 
 // 16 ranks on 4 hosts. By hosts there are two rounds more, and a quarter of the bytes between hosts.

@@ -124,7 +124,8 @@ TEST_P(ForecastsOnEngines, CallsRoundsAndBytesAreThoseThatACommunicatorCounts) {
     }
     if (sums_natively && matrix.has_control) continue;
     for (const std::int32_t mode :
-         {GRADSTEP_REDUCER_INT8, GRADSTEP_REDUCER_ADASUM_TREE, GRADSTEP_REDUCER_ADASUM_NWAY}) {
+         {GRADSTEP_REDUCER_INT8, GRADSTEP_REDUCER_INT4, GRADSTEP_REDUCER_FP8_E4M3, GRADSTEP_REDUCER_FP8_E5M2,
+          GRADSTEP_REDUCER_ADASUM_TREE, GRADSTEP_REDUCER_ADASUM_NWAY}) {
       expect_forecast(world, matrix, forecast, mode, GRADSTEP_COST_OWN);
     }
     expect_forecast(world, matrix, forecast, GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_COST_SPARSE_GATHER,
@@ -148,10 +149,11 @@ TEST_P(ForecastsOnEngines, ByHostsRoundsInsideAndBetweenThemAreThoseThatACommuni
            {GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_HALF, GRADSTEP_REDUCER_BFLOAT16, GRADSTEP_REDUCER_POWERSGD}) {
         expect_forecast(world, matrix, forecast, mode, GRADSTEP_COST_HOSTS);
       }
-      if (matrix.has_control) continue;  // it is a sum by hosts, too
-      for (const std::int32_t mode : {GRADSTEP_REDUCER_INT8, GRADSTEP_REDUCER_ADASUM_TREE}) {
-        expect_forecast(world, matrix, forecast, mode, GRADSTEP_COST_OWN);
+      for (const std::int32_t mode : kCodedModes) {
+        expect_forecast(world, matrix, forecast, mode, GRADSTEP_COST_HOSTS);
       }
+      if (matrix.has_control) continue;  // it is a sum by hosts, too
+      expect_forecast(world, matrix, forecast, GRADSTEP_REDUCER_ADASUM_TREE, GRADSTEP_COST_OWN);
     }
   }
 }

@@ -10,6 +10,7 @@
 
 #include "optim/first_order/first_order_optimizer.h"
 #include "optim/first_order/typed_options.h"
+#include "reduce/reducer_options.h"
 #include "tests/threads_left.h"
 #include "unit/reduce/reducer_fixture.h"
 #include "unit/reduce/world_reduce.h"
@@ -58,7 +59,7 @@ std::vector<float> run_windows(Communicator& comm, const gradstep_reducer_option
   }
   const bool keeps = options.mode == GRADSTEP_REDUCER_SPARSE_TOPK ||
                      options.mode == GRADSTEP_REDUCER_SPARSE_THRESHOLD || options.mode == GRADSTEP_REDUCER_POWERSGD ||
-                     options.mode == GRADSTEP_REDUCER_INT8;
+                     is_coded(options.mode);
   for (std::size_t i = 0; keeps && i < kShapes.size(); ++i) {
     const auto* numbers = static_cast<const float*>(reducer.memory().residual(i).data);
     all.insert(all.end(), numbers, numbers + reducer.schema()[i].size);
@@ -95,7 +96,8 @@ INSTANTIATE_TEST_SUITE_P(Modes, OverlapModes,
                          testing::Values(GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_HALF, GRADSTEP_REDUCER_BFLOAT16,
                                          GRADSTEP_REDUCER_SPARSE_THRESHOLD, GRADSTEP_REDUCER_SPARSE_TOPK,
                                          GRADSTEP_REDUCER_ADASUM_TREE, GRADSTEP_REDUCER_ADASUM_NWAY,
-                                         GRADSTEP_REDUCER_POWERSGD, GRADSTEP_REDUCER_INT8),
+                                         GRADSTEP_REDUCER_POWERSGD, GRADSTEP_REDUCER_INT8, GRADSTEP_REDUCER_INT4,
+                                         GRADSTEP_REDUCER_FP8_E4M3, GRADSTEP_REDUCER_FP8_E5M2),
                          [](const auto& test) { return "mode_" + std::to_string(test.param); });
 
 class OverlapWorlds : public testing::TestWithParam<std::string> {};

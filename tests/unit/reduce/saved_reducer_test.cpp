@@ -103,7 +103,8 @@ TEST(SavedReducer, EveryModeCountsItsWindowsOn) {
   run_ranks(1, [](Communicator& comm) {
     const Schema schema = make_schema(kGradientShapes);
     for (const std::int32_t mode :
-         {GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_HALF, GRADSTEP_REDUCER_POWERSGD, GRADSTEP_REDUCER_INT8}) {
+         {GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_HALF, GRADSTEP_REDUCER_POWERSGD, GRADSTEP_REDUCER_INT8,
+          GRADSTEP_REDUCER_INT4, GRADSTEP_REDUCER_FP8_E4M3, GRADSTEP_REDUCER_FP8_E5M2}) {
       auto options = reducer_options();
       options.mode = mode;
       Reducer first(make_context(), comm, options, schema);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "reduce/reducer_options.h"
 #include "unit/memory_stream.h"
 #include "unit/reduce/reducer_fixture.h"
 
@@ -28,7 +29,7 @@ std::vector<Kind> kinds() {
     auto options = reducer_options(GRADSTEP_AVERAGE_MEAN, 64);
     options.mode = mode;
     options.sparsity = mode == GRADSTEP_REDUCER_SPARSE_THRESHOLD ? 0.5 : 0.05;
-    if (mode != GRADSTEP_REDUCER_POWERSGD && mode != GRADSTEP_REDUCER_INT8) options.nan_policy = GRADSTEP_NAN_SEND;
+    if (mode != GRADSTEP_REDUCER_POWERSGD && !is_coded(mode)) options.nan_policy = GRADSTEP_NAN_SEND;
     change(options);
     list.push_back({name, options});
   };
@@ -44,7 +45,7 @@ std::vector<Kind> kinds() {
   });
   add("estimate", GRADSTEP_REDUCER_SPARSE_TOPK, [](auto& o) { o.error_feedback = GRADSTEP_ERROR_FEEDBACK_EF21; });
   add("factor", GRADSTEP_REDUCER_POWERSGD, [](auto& /*o*/) {});
-  add("residual of codes", GRADSTEP_REDUCER_INT8, [](auto& /*o*/) {});
+  for (const std::int32_t mode : kCodedModes) add(mode_name(mode), mode, [](auto& /*o*/) {});
   add("some buckets", GRADSTEP_REDUCER_AUTO, [](auto& o) { o.candidates = 1 << GRADSTEP_REDUCER_SPARSE_TOPK; });
   return list;
 }

@@ -9,6 +9,7 @@
 
 #include <cstdio>
 
+#include "reduce/reducer_options.h"
 #include "unit/updater/simulated_training.h"
 
 namespace gradstep::test {
@@ -50,6 +51,7 @@ std::vector<SimulatedSetup> modes() {
       mode("topk_momentum", GRADSTEP_REDUCER_SPARSE_TOPK),
       mode("topk_ef21", GRADSTEP_REDUCER_SPARSE_TOPK),
       mode("int8", GRADSTEP_REDUCER_INT8),
+      mode("int4", GRADSTEP_REDUCER_INT4),
   };
   all[8].reduction.average = GRADSTEP_AVERAGE_WEIGHTED;
   all[9].reduction.half_sum = GRADSTEP_HALF_SUM_FP16;
@@ -92,7 +94,7 @@ std::vector<SimulatedSetup> skipping_setups() {
   for (const SimulatedSetup& setup : local_setups()) all.push_back(skipping(setup));
   for (const SimulatedSetup& setup : modes()) {
     const std::int32_t kind = setup.reduction.mode;
-    if (kind == GRADSTEP_REDUCER_SPARSE_TOPK || kind == GRADSTEP_REDUCER_POWERSGD || kind == GRADSTEP_REDUCER_INT8)
+    if (kind == GRADSTEP_REDUCER_SPARSE_TOPK || kind == GRADSTEP_REDUCER_POWERSGD || is_coded(kind))
       all.push_back(skipping(setup));
   }
   return all;

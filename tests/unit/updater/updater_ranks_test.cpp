@@ -140,7 +140,9 @@ TEST(UpdaterRanks, AWindowThatIsSkippedLeavesNothingInTheReducer) {
   for (const Memory& memory : {Memory{GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_ERROR_FEEDBACK_EF14},
                                Memory{GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_ERROR_FEEDBACK_EF21},
                                Memory{GRADSTEP_REDUCER_POWERSGD, GRADSTEP_ERROR_FEEDBACK_EF14},
-                               Memory{GRADSTEP_REDUCER_INT8, GRADSTEP_ERROR_FEEDBACK_EF14}}) {
+                               Memory{GRADSTEP_REDUCER_INT8, GRADSTEP_ERROR_FEEDBACK_EF14},
+                               Memory{GRADSTEP_REDUCER_INT4, GRADSTEP_ERROR_FEEDBACK_EF14},
+                               Memory{GRADSTEP_REDUCER_FP8_E4M3, GRADSTEP_ERROR_FEEDBACK_EF14}}) {
     Replica::Setup setup;
     setup.steps = 1;
     setup.options.skip_nonfinite = 1;

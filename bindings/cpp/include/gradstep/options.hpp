@@ -121,6 +121,9 @@ enum class ReducerMode : std::int32_t {
   kPowersgd = GRADSTEP_REDUCER_POWERSGD,
   kAuto = GRADSTEP_REDUCER_AUTO,
   kInt8 = GRADSTEP_REDUCER_INT8,
+  kInt4 = GRADSTEP_REDUCER_INT4,
+  kFp8E4m3 = GRADSTEP_REDUCER_FP8_E4M3,
+  kFp8E5m2 = GRADSTEP_REDUCER_FP8_E5M2,
 };
 
 enum class HalfSum : std::int32_t {

@@ -29,7 +29,7 @@ const gradstep_state_dtype = (native = Int32(0), bf16 = Int32(1), int8 = Int32(2
 const gradstep_epsilon_placement = (inside = Int32(0), outside = Int32(1),)
 const gradstep_sgd_first_step = (dampen = Int32(0), copy = Int32(1),)
 const gradstep_bias_correction = (standard = Int32(0), tf = Int32(1),)
-const gradstep_reducer_mode = (dense = Int32(0), half = Int32(1), bfloat16 = Int32(2), sparse_threshold = Int32(3), sparse_topk = Int32(4), adasum_tree = Int32(5), adasum_nway = Int32(6), powersgd = Int32(7), auto = Int32(8), int8 = Int32(9),)
+const gradstep_reducer_mode = (dense = Int32(0), half = Int32(1), bfloat16 = Int32(2), sparse_threshold = Int32(3), sparse_topk = Int32(4), adasum_tree = Int32(5), adasum_nway = Int32(6), powersgd = Int32(7), auto = Int32(8), int8 = Int32(9), int4 = Int32(10), fp8_e4m3 = Int32(11), fp8_e5m2 = Int32(12),)
 const gradstep_candidate_flags = (candidate_hosts = Int32(1 << 30),)
 const gradstep_half_sum = (f32 = Int32(0), fp16 = Int32(1), fp16_predivided = Int32(2),)
 const gradstep_selection = (bucket = Int32(0), tensor = Int32(1),)
@@ -401,6 +401,8 @@ struct gradstep_bucket_statistics
     wait_nanoseconds::Int64
     predicted_int8_nanoseconds::Int64
     predicted_powersgd_nanoseconds::Int64
+    predicted_int4_nanoseconds::Int64
+    predicted_fp8_nanoseconds::Int64
 end
 
 struct gradstep_option

@@ -7,7 +7,7 @@
 Makes the gradients of all ranks one. Collective, and so is what it does.
 
 - `mode`: `:dense`, `:half`, `:bfloat16`, `:sparse_threshold`, `:sparse_topk`, `:adasum_tree`, `:adasum_nway`, `:powersgd`,
-  `:int8` or `:auto`; docs/gradient_sync.md says which is for what;
+  `:int8`, `:int4`, `:fp8_e4m3`, `:fp8_e5m2` or `:auto`; docs/gradient_sync.md says which is for what;
 - `average`: `:mean`, `:sum` or `:weighted`;
 - `may_be_unused`: true, or one for each array: on some rank there may be no gradient for it;
 - the other options are those of `gradstep_reducer_options`: `fuse_threshold`, `sparsity`, `half_sum`, `rank` and so on.

@@ -5,7 +5,8 @@ const REDUCED = (a = zeros(Float32, 6, 5), b = zeros(Float32, 7))
 gradients_of(r) = (a = reshape(Float32.(1:30), 6, 5) ./ 32 .* (r + 1), b = Float32.(1:7) .* (2r - 1))
 
 @testset "the mean of all ranks, in every mode the same bits on all" begin
-    for mode in (:dense, :half, :bfloat16, :sparse_threshold, :sparse_topk, :adasum_tree, :adasum_nway, :powersgd, :auto)
+    for mode in (:dense, :half, :bfloat16, :sparse_threshold, :sparse_topk, :adasum_tree, :adasum_nway, :powersgd, :auto,
+                 :int8, :int4, :fp8_e4m3, :fp8_e5m2)
         results = on_ranks(2) do comm
             reducer = Reducer(comm, REDUCED; mode = mode)
             grads = gradients_of(rank(comm))

@@ -28,8 +28,9 @@ from gradstep.reducer import Reducer, ReducerOptions
 Model: TypeAlias = "torch.nn.Module | Iterable[tuple[str, Tensor]]"
 
 _SAVED = "reducer"
-_KEEPING = frozenset(("sparse_threshold", "sparse_topk", "powersgd", "int8", "auto"))
-"""Modes that may keep something between windows."""
+_SELECTING = frozenset(("sparse_threshold", "sparse_topk", "auto"))
+_KEEPING = _SELECTING | {"powersgd", "int8", "int4", "fp8_e4m3", "fp8_e5m2"}
+"""Modes that may keep something between windows; _SELECTING may meet a NaN where they select."""
 
 
 @documented(ReducerOptions, _native.reducer_options)
@@ -69,7 +70,7 @@ class CommHook:
         self._indices = {id(parameter): i for i, parameter in enumerate(self._parameters)}
         mode = options.get("mode", "dense")
         self._scaler = scaler if mode in _KEEPING else None
-        if self._scaler is not None and mode not in ("powersgd", "int8"):
+        if self._scaler is not None and mode in _SELECTING:
             options.setdefault("nan_policy", "send")
         if comm is None:
             group = model.process_group if isinstance(model, DistributedDataParallel) else None

@@ -1020,6 +1020,9 @@ pub const GRADSTEP_REDUCER_ADASUM_NWAY: gradstep_reducer_mode = 6;
 pub const GRADSTEP_REDUCER_POWERSGD: gradstep_reducer_mode = 7;
 pub const GRADSTEP_REDUCER_AUTO: gradstep_reducer_mode = 8;
 pub const GRADSTEP_REDUCER_INT8: gradstep_reducer_mode = 9;
+pub const GRADSTEP_REDUCER_INT4: gradstep_reducer_mode = 10;
+pub const GRADSTEP_REDUCER_FP8_E4M3: gradstep_reducer_mode = 11;
+pub const GRADSTEP_REDUCER_FP8_E5M2: gradstep_reducer_mode = 12;
 pub type gradstep_reducer_mode = ::core::ffi::c_int;
 pub const GRADSTEP_CANDIDATE_HOSTS: gradstep_candidate_flags = 1073741824;
 pub type gradstep_candidate_flags = ::core::ffi::c_uint;
@@ -1173,12 +1176,14 @@ pub struct gradstep_bucket_statistics {
     pub wait_nanoseconds: i64,
     pub predicted_int8_nanoseconds: i64,
     pub predicted_powersgd_nanoseconds: i64,
+    pub predicted_int4_nanoseconds: i64,
+    pub predicted_fp8_nanoseconds: i64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of gradstep_bucket_statistics",
-    ][::core::mem::size_of::<gradstep_bucket_statistics>() - 152usize];
+    ][::core::mem::size_of::<gradstep_bucket_statistics>() - 168usize];
     [
         "Alignment of gradstep_bucket_statistics",
     ][::core::mem::align_of::<gradstep_bucket_statistics>() - 8usize];
@@ -1254,6 +1259,14 @@ const _: () = {
         "Offset of field: gradstep_bucket_statistics::predicted_powersgd_nanoseconds",
     ][::core::mem::offset_of!(gradstep_bucket_statistics, predicted_powersgd_nanoseconds)
         - 144usize];
+    [
+        "Offset of field: gradstep_bucket_statistics::predicted_int4_nanoseconds",
+    ][::core::mem::offset_of!(gradstep_bucket_statistics, predicted_int4_nanoseconds)
+        - 152usize];
+    [
+        "Offset of field: gradstep_bucket_statistics::predicted_fp8_nanoseconds",
+    ][::core::mem::offset_of!(gradstep_bucket_statistics, predicted_fp8_nanoseconds)
+        - 160usize];
 };
 pub const GRADSTEP_COST_INVALID: gradstep_cost_algorithm = -1;
 pub const GRADSTEP_COST_OWN: gradstep_cost_algorithm = 0;

@@ -185,6 +185,12 @@ c_enum! {
         Auto = GRADSTEP_REDUCER_AUTO,
         /// In codes of 8 bits.
         Int8 = GRADSTEP_REDUCER_INT8,
+        /// In integers of 4 bits.
+        Int4 = GRADSTEP_REDUCER_INT4,
+        /// In floating point of 8 bits, 4 of them the exponent's.
+        Fp8E4m3 = GRADSTEP_REDUCER_FP8_E4M3,
+        /// In floating point of 8 bits, 5 of them the exponent's.
+        Fp8E5m2 = GRADSTEP_REDUCER_FP8_E5M2,
     }
 }
 c_enum! {
@@ -606,7 +612,7 @@ options! {
         clip_value: f64,
         /// See [`HalfSum`].
         half_sum: HalfSum,
-        /// Default true; sparse and INT8: 1 keeps what was not sent, 0 drops it.
+        /// Default true; sparse modes and codes: 1 keeps what was not sent, 0 drops it.
         residual: bool,
         /// The threshold (>= 0), or the fraction that is kept (0 < sparsity <= 1); default 0.05.
         sparsity: f64,
@@ -627,8 +633,8 @@ options! {
         warmup_steps: i64,
         /// POWERSGD: columns of the factors, >= 1, default 2.
         rank: i32,
-        /// Flags; AUTO: 1 << mode for DENSE, HALF, SPARSE_TOPK, POWERSGD and INT8, no mode = the first three; and enum
-        /// gradstep_candidate_flags.
+        /// Flags; AUTO: 1 << mode for DENSE, HALF, SPARSE_TOPK, POWERSGD, INT8, INT4 and FP8_*, no mode = the first
+        /// three; and enum gradstep_candidate_flags.
         candidates: Candidates,
         /// Buckets that may be under way at once, each over a channel of its own, so that one bucket's bytes travel
         /// during another one's delays. 0 to 16; 0 = four over engine gloo of at most 16 ranks, else one. One is used
@@ -680,6 +686,10 @@ record! {
         predicted_int8: Duration = predicted_int8_nanoseconds,
         /// Predicted powersgd time.
         predicted_powersgd: Duration = predicted_powersgd_nanoseconds,
+        /// Predicted int4 time.
+        predicted_int4: Duration = predicted_int4_nanoseconds,
+        /// Both forms send as much.
+        predicted_fp8: Duration = predicted_fp8_nanoseconds,
     }
 }
 options! {

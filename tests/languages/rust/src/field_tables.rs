@@ -61,6 +61,9 @@ words! {
         powersgd: PowerSgd,
         auto: Auto,
         int8: Int8,
+        int4: Int4,
+        fp8_e4m3: Fp8E4m3,
+        fp8_e5m2: Fp8E5m2,
     }
     HalfSum {
         f32: F32,

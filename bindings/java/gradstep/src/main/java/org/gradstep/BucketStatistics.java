@@ -27,13 +27,16 @@ import java.util.List;
  * @param waitNanoseconds that the host's thread waited for exchanges
  * @param predictedInt8Nanoseconds of AUTO: one window; 0 = it was no candidate
  * @param predictedPowersgdNanoseconds the same
+ * @param predictedInt4Nanoseconds the same
+ * @param predictedFp8Nanoseconds the same, of both forms
  * @param byHosts whether its sums are by hosts
  */
 public record BucketStatistics(int mode, long elements, long parameters, long exchanges, long bytesDense,
     long bytesSent, long packNanoseconds, long exchangeNanoseconds, long selectNanoseconds, long selected,
     long nonfinite, int algorithm, long predictedDenseNanoseconds, long predictedHalfNanoseconds,
     long predictedSparseGatherNanoseconds, long predictedSparseSplitNanoseconds, long waitNanoseconds,
-    long predictedInt8Nanoseconds, long predictedPowersgdNanoseconds, boolean byHosts) {
+    long predictedInt8Nanoseconds, long predictedPowersgdNanoseconds, long predictedInt4Nanoseconds,
+    long predictedFp8Nanoseconds, boolean byHosts) {
   static List<BucketStatistics> of(long reducer) {
     long n = core.reducer_stats(reducer, 0, 0);
     long records = core.new_bucket_records(n);
@@ -47,7 +50,8 @@ public record BucketStatistics(int mode, long elements, long parameters, long ex
             b.getSelectNanoseconds(), b.getSelected(), b.getNonfinite(), b.getAlgorithm(),
             b.getPredictedDenseNanoseconds(), b.getPredictedHalfNanoseconds(),
             b.getPredictedSparseGatherNanoseconds(), b.getPredictedSparseSplitNanoseconds(), b.getWaitNanoseconds(),
-            b.getPredictedInt8Nanoseconds(), b.getPredictedPowersgdNanoseconds(), b.getByHosts() != 0));
+            b.getPredictedInt8Nanoseconds(), b.getPredictedPowersgdNanoseconds(), b.getPredictedInt4Nanoseconds(),
+            b.getPredictedFp8Nanoseconds(), b.getByHosts() != 0));
       }
       return buckets;
     } finally {

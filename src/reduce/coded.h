@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Gradients travel in codes of 8 or 4 bits, by blocks (kernels/block_code.h, kernels/scaled_code.h).
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backend/stored_numbers.h"
+#include "reduce/bucket_exchange.h"
+#include "reduce/error_feedback.h"
+
+namespace gradstep {
+
+class HostSums;
+
+class CodedExchange final : public BucketExchange {
+ public:
+  /// `sizes` of the bucket's parameters, in the order of packing.
+  CodedExchange(ExchangeResources& resources, const BucketPlan& plan, const gradstep_reducer_options& options,
+                std::span<const std::int64_t> sizes);
+
+  Array packed() const override { return feedback_.packed(); }
+  Array carried() const override { return feedback_.kept(); }
+  void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override;
+  void commit() override { feedback_.commit(); }
+  std::vector<KeptTensor> kept() override;
+  void finish(const BucketExchange& failed) override;
+
+ private:
+  /// Who sums what: the bucket has a stretch for each owner, and a stretch a piece for each rank of the owner's group.
+  /// All stretches but the last ones are equally long, whole blocks; so are all pieces.
+  struct Division {
+    DataPlane* group = nullptr;  ///< NULL = this rank owns nothing
+    std::size_t owners = 1;
+    std::size_t own = 0;  ///< this rank's stretch
+    std::size_t ranks = 1;
+    std::size_t rank = 0;  ///< this one in the group
+    std::int64_t stretch = 0;
+    std::int64_t piece = 0;
+    std::int64_t message_bytes = 0;            ///< of one piece
+    std::vector<std::int64_t> messages_bytes;  ///< of each rank's: all are equal
+    WorkList stretch_work;                     ///< of this rank's
+    WorkList piece_work;
+
+    std::int64_t bytes() const { return message_bytes * static_cast<std::int64_t>(ranks); }
+  };
+  /// The rest of a division, by its owners and ranks.
+  void divide(Division& division) const;
+  void join_hosts(HostSums& hosts);
+
+  /// The elements of stretch o, from `whole` on, and of its piece q.
+  Array stretch_of(const Division& division, const Array& whole, std::size_t o) const;
+  Array piece_of(const Division& division, const Array& whole, std::size_t o, std::size_t q) const;
+  Array own_stretch(const Division& d, const Array& whole) const { return stretch_of(d, whole, d.own); }
+  Array own_piece(const Division& d, const Array& whole) const { return piece_of(d, whole, d.own, d.rank); }
+  /// Where a message has the codes of a piece of so many elements.
+  CodedNumbers codes_in(const Division& division, std::byte* message, std::int64_t count) const;
+  float* numbers_of(const Array& array) const { return static_cast<float*>(array.data); }
+  /// destination = a + factor * b, of as many elements.
+  void add(const WorkList& work, const Array& destination, const Array& a, const Array& b, double factor);
+
+  void exchange_by_hosts(HostSums& hosts, double divisor, const Deadline& deadline);
+  void sum_host(const Deadline& deadline);
+  const std::byte* exchange_sums(double divisor, const Deadline& deadline);
+  void send_pieces(const Division& division, const Deadline& deadline);
+  void sum_pieces(const Division& division, double divisor);
+  /// Writes this rank's message; `divisor` is what the sums were divided by.
+  const std::byte* write_sums(const Division& division, double divisor);
+  /// `messages` are those of all pieces.
+  void read_sums(const Division& division, std::byte* messages, bool is_finite);
+
+  const kernels::NumberCode code_;
+  ErrorFeedback feedback_;  // in units of the sum
+  Division among_all_;
+  Division by_hosts_;                  // owners as HostSums has them
+  std::unique_ptr<DataPlane> inside_;  // of this host
+  std::unique_ptr<DataPlane> between_;
+  std::vector<std::int64_t> counts_;  // of this host's ranks: elements of what they own, then bytes of its messages
+  Buffer sum_;                        // of this rank's piece
+  Buffer summand_;                    // one rank's numbers of that piece
+  Buffer nonfinite_;
+};
+
+}  // namespace gradstep
