@@ -117,14 +117,27 @@ TEST_P(Allocations, AFirstOrderStepMakesNone) {
   EXPECT_EQ(of_steps(make_adam(host, /*narrow_state=*/true)), 0);
 }
 
-TEST_P(Allocations, AStepWithASchedulesValueMakesNone) {
-  const OptimizerHandle optimizer = make_adam(host);
-  gradstep_schedule schedule = defaults_of(gradstep_schedule_init);
-  schedule.kind = GRADSTEP_SCHEDULE_COSINE;
-  schedule.init_value = 0.1;
-  schedule.decay_steps = 1000;
-  check(gradstep_optimizer_set_schedule(optimizer.get(), -1, "learning_rate", &schedule));
-  EXPECT_EQ(of_steps(optimizer), 0);
+TEST_P(Allocations, AStepWithAScheduleOfAnyKindMakesNone) {
+  const std::int64_t boundaries[] = {2, 4};
+  const double values[] = {0.1, 0.05, 0.01};
+  for (std::int32_t kind = GRADSTEP_SCHEDULE_CONSTANT; kind <= GRADSTEP_SCHEDULE_CALLBACK; ++kind) {
+    const OptimizerHandle optimizer = make_adam(host);
+    gradstep_schedule schedule = defaults_of(gradstep_schedule_init);
+    schedule.kind = kind;
+    schedule.init_value = 0.1;
+    schedule.decay_steps = 1000;
+    schedule.decay_rate = 0.5;
+    schedule.warmup_steps = 3;
+    schedule.n_points = 3;
+    schedule.boundaries = boundaries;
+    schedule.values = values;
+    schedule.function = [](void* /*user*/, std::int64_t step, double* value) -> gradstep_status {
+      *value = 0.1 / static_cast<double>(step + 1);
+      return GRADSTEP_OK;
+    };
+    check(gradstep_optimizer_set_schedule(optimizer.get(), -1, "learning_rate", &schedule));
+    EXPECT_EQ(of_steps(optimizer), 0) << "kind " << kind;
+  }
 }
 
 TEST_P(Allocations, AGuardedStepMakesNone) {
