@@ -17,6 +17,9 @@ namespace gradstep {
 /// Cache line, and the width of the widest vector.
 inline constexpr std::size_t kAlignment = 64;
 
+/// Bytes; 0 = the system does not say.
+std::int64_t memory_of_machine() noexcept;
+
 /// Where buffers come from.
 class Memory {
  public:
