@@ -33,11 +33,12 @@ int thread_count(const gradstep_context_options& options) {
 /// files that are larger than the memory.
 void check_fits(const Schema& schema) {
   constexpr double kMemories = 16;
-  const double memory = static_cast<double>(memory_of_machine());
+  const auto memory = static_cast<double>(memory_of_machine());
+  if (memory == 0 || schema.bytes() <= kMemories * memory) return;
   double bytes = 0;
   for (std::size_t i = 0; i < schema.size(); ++i) {
     bytes += static_cast<double>(schema[i].size) * static_cast<double>(size_of(schema[i].dtype));
-    if (memory == 0 || bytes <= kMemories * memory) continue;
+    if (bytes <= kMemories * memory) continue;
     fail(GRADSTEP_ERR_OUT_OF_MEMORY,
          "parameters[{}] ('{}'): with shape {} the model has {:.0f} bytes or more, expected at most {} times this "
          "machine's memory of {:.0f}",
@@ -112,9 +113,9 @@ gradstep_device Context::device_of(const Backend& backend) const {
   return {GRADSTEP_DEVICE_CPU, 0};
 }
 
-Site Context::site(const Schema& schema) const {
+Site Context::site(const Schema& schema, std::size_t first) const {
   Backend& common = backend(schema.device(), "parameters", 0);
-  for (std::size_t i = 0; i < schema.size(); ++i) {
+  for (std::size_t i = first; i < schema.size(); ++i) {
     if (same_device(schema[i].device, schema.device())) continue;
     backend(schema[i].device, "parameters", i);
     fail(GRADSTEP_ERR_UNSUPPORTED, "parameters[{}]: is on {}, parameters[0] is on {}; a handle serves one device", i,

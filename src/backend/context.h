@@ -42,7 +42,8 @@ class Context {
   gradstep_device device_of(const Backend& backend) const;
   /// The one of all parameters. Throws as backend(), UNSUPPORTED where they are on several devices, and OUT_OF_MEMORY
   /// where no memory could hold them, before anything is made of them.
-  Site site(const Schema& schema) const;
+  /// Those before `first` were checked before.
+  Site site(const Schema& schema, std::size_t first = 0) const;
 
   const std::shared_ptr<Allocator>& allocator() const { return allocator_; }
   /// The host's memory.
