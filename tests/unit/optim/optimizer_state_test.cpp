@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 #include "unit/optim/optimizer_fixture.h"
+#include "unit/short_of_memory.h"
 
 namespace gradstep::test {
 namespace {
@@ -59,6 +60,20 @@ gradstep_parameter described(const char* name, std::int32_t group = 0) {
   return parameter;
 }
 
+Rule rule_of(const char* name, bool counts_each) {
+  const auto type =
+      std::ranges::find_if(rule_types(), [&](const RuleType& t) { return t.about.name == std::string(name); });
+  RuleOptions options;
+  for (std::size_t i = 0; i < type->about.fields.size(); ++i) {
+    const double initial = type->about.fields[i].initial;
+    options.fields[i] = std::isnan(initial) ? 0.125 : initial;
+  }
+  for (std::size_t i = 0; i < type->about.settings.size(); ++i) options.settings[i] = type->about.settings[i].initial;
+  for (std::size_t i = 0; i < type->about.choices.size(); ++i) options.choices[i] = type->about.choices[i].initial;
+  options.counts_each = counts_each;
+  return {*type, options};
+}
+
 /// Steps of parameters that are there from the start, or of which all but the first are added one by one after it.
 std::vector<float> stepped(const char* rule, bool counts_each, bool adds) {
   constexpr std::size_t kCount = 40;
@@ -68,18 +83,8 @@ std::vector<float> stepped(const char* rule, bool counts_each, bool adds) {
   for (std::size_t i = 0; i < kCount; ++i) {
     parameters.push_back(described(names[i].c_str(), static_cast<std::int32_t>(i % 3)));
   }
-  const auto type =
-      std::ranges::find_if(rule_types(), [&](const RuleType& t) { return t.about.name == std::string(rule); });
-  RuleOptions options;
-  for (std::size_t i = 0; i < type->about.fields.size(); ++i) {
-    const double initial = type->about.fields[i].initial;
-    options.fields[i] = std::isnan(initial) ? 0.125 : initial;
-  }
-  for (std::size_t i = 0; i < type->about.settings.size(); ++i) options.settings[i] = type->about.settings[i].initial;
-  for (std::size_t i = 0; i < type->about.choices.size(); ++i) options.choices[i] = type->about.choices[i].initial;
-  options.counts_each = counts_each;
   const std::size_t first = adds ? 1 : kCount;
-  FirstOrderOptimizer optimizer(make_context(), Rule(*type, options), Schema(parameters.data(), first));
+  FirstOrderOptimizer optimizer(make_context(), rule_of(rule, counts_each), Schema(parameters.data(), first));
   for (std::size_t i = first; i < kCount; ++i) optimizer.add_parameters(&parameters[i], 1);
   std::vector<TestTensor<float>> values;
   std::vector<TestTensor<float>> slopes;
@@ -105,6 +110,43 @@ TEST(OptimizerState, ParametersThatAreAddedOneByOneStepAsThoseOfTheStart) {
       EXPECT_NE(expected, std::vector<float>(expected.size(), 1.0F)) << rule;
       EXPECT_EQ(stepped(rule, counts_each, /*adds=*/true), expected) << rule << counts_each;
     }
+  }
+}
+
+/// The allocator refuses the first allocation of an addition, then the second, and so on until there is memory for all.
+TEST(OptimizerState, AnAdditionWithoutMemoryChangesNothing) {
+  for (const bool counts_each : {false, true}) {
+    std::int64_t left = -1;
+    const Rule rule = rule_of("adam", counts_each);
+    FirstOrderOptimizer optimizer(make_short_of_memory(&left), rule, make_schema({{7, 5}, {1000}}));
+    FirstOrderOptimizer expected(make_context(), rule, make_schema({{7, 5}, {1000}}));
+    Model<float> x;
+    Model<float> y;
+    const gradstep_parameter added[] = {described("first", 1), described("second", 2)};
+    std::int64_t refused = 0;
+    for (bool fails = true; fails; ++refused) {
+      left = refused;
+      gradstep_status status = GRADSTEP_OK;
+      try {
+        optimizer.add_parameters(added, 2);
+      } catch (const Error& error) {
+        status = error.status();
+      }
+      left = -1;
+      fails = status != GRADSTEP_OK;
+      if (!fails) break;
+      EXPECT_EQ(status, GRADSTEP_ERR_OUT_OF_MEMORY);
+      EXPECT_EQ(optimizer.schema().size(), 2U);
+      EXPECT_EQ(optimizer.hyper_parameters().group_count(), 1);
+      x.draw_gradients(static_cast<std::uint32_t>(refused));
+      y.draw_gradients(static_cast<std::uint32_t>(refused));
+      x.step(optimizer);
+      y.step(expected);
+      for (std::size_t i = 0; i < x.params.size(); ++i) EXPECT_EQ(x.params[i].values, y.params[i].values);
+    }
+    EXPECT_GE(refused, 2);
+    EXPECT_EQ(optimizer.schema().size(), 4U);
+    EXPECT_EQ(optimizer.hyper_parameters().group_count(), 3);
   }
 }
 
