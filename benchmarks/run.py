@@ -75,6 +75,20 @@ def print_row(row: dict) -> None:
         print(f"{name:40} {label:12} {times}", *columns, flush=True)
 
 
+def steps_by_schedule(calls: dict) -> str:
+    """Each kind's best time, and how many times that of the step with constants."""
+    texts = []
+    groups = "adam_step_64_groups"
+    for name, timing in calls.items():
+        base = groups if name.startswith(groups) else "adam_step"
+        kind = name.removeprefix(base).strip("_")
+        if not name.startswith(base) or not kind:
+            continue
+        where = " in 64 groups" if base == groups else ""
+        texts.append(f"{kind}{where} {timing['best_ns']:.0f} ns ({timing['best_ns'] / calls[base]['best_ns']:.2f})")
+    return ", ".join(texts)
+
+
 def main() -> int:
     build, results = Path(sys.argv[1]), Path(sys.argv[2])
     if cases.torch:
@@ -93,6 +107,7 @@ def main() -> int:
         f"\nfrom C, 1 tensor of 16: empty call {calls['empty_call']['best_ns']:.2f} ns,"
         f" SGD step {calls['sgd_step']['best_ns']:.1f} ns = {c['sgd_step_in_empty_calls']:.1f} empty calls,"
         f" Adam step {calls['adam_step']['best_ns']:.1f} ns = {c['adam_step_in_empty_calls']:.1f} empty calls\n"
+        f"Adam step with a schedule (times the constant): {steps_by_schedule(calls)}\n"
         f"libgradstep.so: {c['stripped_bytes'] / 1e6:.2f} MB stripped,"
         f" opens in {c['load_ms']['gradstep']['best_ms']:.2f} ms = {c['load_ratio']:.2f} x an empty C++ library"
     )

@@ -8,6 +8,7 @@
 #include "backend/host_loop.h"
 #include "backend/plugin_loader.h"
 #include "core/error.h"
+#include "core/memory.h"
 #include "core/own_thread.h"
 #include "core/shape.h"
 
@@ -26,6 +27,23 @@ int thread_count(const gradstep_context_options& options) {
   if (options.parallel_for != nullptr) return 1;
   if (options.num_threads > 0) return options.num_threads;
   return default_threads();
+}
+
+/// Lists of the work on a model that no machine of this kind could hold would take minutes and gigabytes. Hosts may map
+/// files that are larger than the memory.
+void check_fits(const Schema& schema) {
+  constexpr double kMemories = 16;
+  const auto memory = static_cast<double>(memory_of_machine());
+  if (memory == 0 || schema.bytes() <= kMemories * memory) return;
+  double bytes = 0;
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    bytes += static_cast<double>(schema[i].size) * static_cast<double>(size_of(schema[i].dtype));
+    if (bytes <= kMemories * memory) continue;
+    fail(GRADSTEP_ERR_OUT_OF_MEMORY,
+         "parameters[{}] ('{}'): with shape {} the model has {:.0f} bytes or more, expected at most {} times this "
+         "machine's memory of {:.0f}",
+         i, schema[i].name, shape_text(schema[i].shape), bytes, kMemories, memory);
+  }
 }
 
 }  // namespace
@@ -95,15 +113,16 @@ gradstep_device Context::device_of(const Backend& backend) const {
   return {GRADSTEP_DEVICE_CPU, 0};
 }
 
-Site Context::site(const Schema& schema) const {
-  for (std::size_t i = 0; i < schema.size(); ++i) {
+Site Context::site(const Schema& schema, std::size_t first) const {
+  Backend& common = backend(schema.device(), "parameters", 0);
+  for (std::size_t i = first; i < schema.size(); ++i) {
+    if (same_device(schema[i].device, schema.device())) continue;
     backend(schema[i].device, "parameters", i);
-    if (!same_device(schema[i].device, schema.device())) {
-      fail(GRADSTEP_ERR_UNSUPPORTED, "parameters[{}]: is on {}, parameters[0] is on {}; a handle serves one device", i,
-           device_text(schema[i].device), device_text(schema.device()));
-    }
+    fail(GRADSTEP_ERR_UNSUPPORTED, "parameters[{}]: is on {}, parameters[0] is on {}; a handle serves one device", i,
+         device_text(schema[i].device), device_text(schema.device()));
   }
-  return Site(backend(schema.device(), "parameters", 0));
+  check_fits(schema);
+  return Site(common);
 }
 
 std::size_t Context::width() const {

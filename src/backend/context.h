@@ -40,8 +40,10 @@ class Context {
   Backend& backend(gradstep_device device, const char* argument, std::size_t index) const;
   /// The device that `backend` serves; the CPU if the backend is not one of this context's.
   gradstep_device device_of(const Backend& backend) const;
-  /// The one of all parameters. Throws as backend(), and UNSUPPORTED where they are on several devices.
-  Site site(const Schema& schema) const;
+  /// The one of all parameters. Throws as backend(), UNSUPPORTED where they are on several devices, and OUT_OF_MEMORY
+  /// where no memory could hold them, before anything is made of them.
+  /// Those before `first` were checked before.
+  Site site(const Schema& schema, std::size_t first = 0) const;
 
   const std::shared_ptr<Allocator>& allocator() const { return allocator_; }
   /// The host's memory.

@@ -87,7 +87,8 @@ Schedule Schedule::in_memory(const double* number) {
 }
 
 double Schedule::value(std::int64_t step) const {
-  if (form_.kind != kernels::ScheduleKind::callback) return kernels::scheduled(form(), step);
+  if (form_.kind == kernels::ScheduleKind::piecewise) return kernels::scheduled(form(), step);
+  if (form_.kind != kernels::ScheduleKind::callback) return kernels::scheduled(form_, step);
   const std::int64_t t = kernels::steps_after_warmup(form_, step);
   double value = 0;
   const std::shared_ptr<Callback> callback = callback_;  // stays even if the host replaces the schedule meanwhile

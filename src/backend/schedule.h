@@ -42,6 +42,9 @@ class Schedule {
 
   bool is_constant() const { return form_.kind == kernels::ScheduleKind::constant && form_.warmup_steps == 0; }
 
+  /// Whether the definition alone gives all values: neither a callback nor a number in memory.
+  bool is_closed_form() const { return !has_callback() && number() == nullptr; }
+
   /// SINGA's notion of a hyper-parameter that is switched off: the constant 0, or an exponential decay from 0.
   bool is_absent() const {
     return form_.init_value == 0 &&

@@ -59,6 +59,14 @@ class WorkList {
     version_ = 0;
   }
 
+  /// Room for items of these sizes, whose append() then cannot fail.
+  template <class Sizes>
+  void reserve_for(const Sizes& sizes) {
+    std::int64_t more = 0;
+    for (const std::int64_t size : sizes) more += (size + kChunk - 1) / kChunk;
+    reserve(more);
+  }
+
   /// Keeps its memory.
   void clear() {
     chunks_.clear();

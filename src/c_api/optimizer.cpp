@@ -377,7 +377,7 @@ gradstep_status gradstep_optimizer_memory(gradstep_optimizer* optimizer, gradste
   return with(optimizer, [&](Optimizer& impl) {
     gradstep_memory written{};
     for (const StoredState& stored : impl.state().stored()) written.state_bytes += stored.array.bytes();
-    written.other_bytes = impl.other_bytes();
+    written.other_bytes = impl.other_bytes() + static_cast<std::int64_t>(optimizer->buffers.bytes());
     write_struct("memory", memory, written);
   });
 }

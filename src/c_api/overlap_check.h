@@ -16,6 +16,8 @@ class OverlapCheck {
   /// exactly grads[i].
   void check(std::span<const Array> params, std::span<const Array> grads, std::span<const Array> updates);
 
+  std::size_t bytes() const { return last_.capacity() * sizeof(ByteRange); }
+
  private:
   /// Whether the arrays span the bytes from `last` on, which then are those that they span.
   static bool same(ByteRange*& last, std::span<const Array> arrays);

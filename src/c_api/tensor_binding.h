@@ -31,6 +31,7 @@ class TensorBinding {
   const BufferList& bind(const Schema& schema, const gradstep_tensor* tensors, std::size_t n, Use use = Use::read);
   /// No list at all, if that is legal.
   const BufferList& bind_none();
+  std::size_t bytes() const { return arrays_.capacity() * sizeof(Array); }
 
  private:
   bool shows_again(const Schema& schema, const gradstep_tensor* tensors, std::size_t n) const;
@@ -48,6 +49,7 @@ class StepBinding {
   /// does. `updates` NULL = in place.
   const StepBuffers& bind(const Schema& schema, const gradstep_tensor* params, const gradstep_tensor* grads,
                           const gradstep_tensor* updates, std::size_t n, bool disjoint = false);
+  std::size_t bytes() const { return params_.bytes() + grads_.bytes() + updates_.bytes() + overlap_.bytes(); }
 
  private:
   TensorBinding params_{"params", Role::parameter};

@@ -3,6 +3,7 @@
 #include "core/memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <new>
@@ -29,6 +30,12 @@ void* allocate_own(std::size_t bytes) {
 }
 
 }  // namespace
+
+std::int64_t memory_of_machine() noexcept {
+  const std::int64_t pages = sysconf(_SC_PHYS_PAGES);
+  const std::int64_t bytes = sysconf(_SC_PAGESIZE);
+  return pages > 0 && bytes > 0 ? pages * bytes : 0;
+}
 
 Allocator::Allocator(const gradstep_allocator* host) {
   if (host == nullptr) return;

@@ -4,6 +4,7 @@
 // Memory and the buffers taken from it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,6 +17,15 @@ namespace gradstep {
 
 /// Cache line, and the width of the widest vector.
 inline constexpr std::size_t kAlignment = 64;
+
+/// Bytes; 0 = the system does not say.
+std::int64_t memory_of_machine() noexcept;
+
+/// About what an allocation of `bytes` takes from the C library.
+constexpr std::size_t allocated_bytes(std::size_t bytes) {
+  constexpr std::size_t kGrain = 16;
+  return bytes == 0 ? 0 : std::max(2 * kGrain, (bytes + sizeof(std::size_t) + kGrain - 1) / kGrain * kGrain);
+}
 
 /// Where buffers come from.
 class Memory {

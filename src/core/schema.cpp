@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/memory.h"
 #include "core/options.h"
 #include "core/shape.h"
 #include "core/text.h"
@@ -61,37 +62,78 @@ Parameter read_parameter(const char* bytes, std::size_t i, std::size_t position)
 
 }  // namespace
 
-Schema::Addition Schema::checked(const gradstep_parameter* parameters, std::size_t n) {
-  if (n == 0) return {{}, by_name_};
+void Schema::append(const gradstep_parameter* parameters, std::size_t n) {
+  if (n == 0) return;
   if (parameters == nullptr) fail_argument("parameters: is NULL with n = {}", n);
+  const std::size_t known = size();
   const std::size_t stride = parameters[0].struct_size;
-  std::vector<Parameter> added;
-  added.reserve(n);
-  auto names = by_name_;
-  for (std::size_t i = 0; i < n; ++i) {
-    const char* bytes = reinterpret_cast<const char*>(parameters) + i * stride;
-    std::uint32_t size = 0;
-    std::memcpy(&size, bytes, sizeof size);
-    if (size != stride) fail_argument("parameters[{}]: struct_size is {}, element 0 has {}", i, size, stride);
-    added.push_back(read_parameter(bytes, i, parameters_.size() + i));
-    if (!names.emplace(added.back().name, parameters_.size() + i).second) {
-      fail_argument("parameters[{}]: the name '{}' is already taken by parameter {}", i, added.back().name,
-                    names[added.back().name]);
+  if (known == 0) parameters_.reserve(n);
+  try {
+    for (std::size_t i = 0; i < n; ++i) {
+      const char* bytes = reinterpret_cast<const char*>(parameters) + i * stride;
+      std::uint32_t found = 0;
+      std::memcpy(&found, bytes, sizeof found);
+      if (found != stride) fail_argument("parameters[{}]: struct_size is {}, element 0 has {}", i, found, stride);
+      Parameter parameter = read_parameter(bytes, i, known + i);
+      if (const std::size_t place = place_of(parameter.name); place < by_name_.size() && by_name_[place] != 0) {
+        fail_argument("parameters[{}]: the name '{}' is already taken by parameter {}", i, parameter.name,
+                      by_name_[place] - 1);
+      }
+      add(std::move(parameter));
     }
+  } catch (...) {
+    shrink(known);
+    throw;
   }
-  parameters_.reserve(parameters_.size() + n);
-  return {std::move(added), std::move(names)};
 }
 
-void Schema::add(Addition addition) noexcept {
-  for (Parameter& parameter : addition.parameters) parameters_.push_back(std::move(parameter));
-  by_name_ = std::move(addition.by_name);
+/// The place in by_name_ where a name is, or would be.
+std::size_t Schema::place_of(const std::string& name) const {
+  const std::size_t places = by_name_.size();  // a power of two, or 0
+  if (places == 0) return 0;
+  std::size_t place = hash_bytes(name.data(), name.size()) & (places - 1);
+  while (by_name_[place] != 0 && parameters_[by_name_[place] - 1].name != name) place = (place + 1) & (places - 1);
+  return place;
 }
 
-std::int32_t Schema::group_count() const {
-  std::int32_t count = 1;
-  for (const Parameter& parameter : parameters_) count = std::max(count, parameter.group + 1);
-  return count;
+void Schema::count(const Parameter& parameter) noexcept {
+  groups_ = std::max(groups_, parameter.group + 1);
+  bytes_ += static_cast<double>(parameter.size) * static_cast<double>(size_of(parameter.dtype));
+}
+
+void Schema::add(Parameter parameter) {
+  constexpr std::size_t kFewest = 16;
+  if (2 * (size() + 1) > by_name_.size()) {
+    std::vector<std::uint32_t> larger(std::max(kFewest, 2 * by_name_.size()));
+    by_name_.swap(larger);
+    for (std::size_t i = 0; i < size(); ++i)
+      by_name_[place_of(parameters_[i].name)] = static_cast<std::uint32_t>(i + 1);
+  }
+  parameters_.push_back(std::move(parameter));
+  by_name_[place_of(parameters_.back().name)] = static_cast<std::uint32_t>(size());
+  count(parameters_.back());
+}
+
+void Schema::shrink(std::size_t size) noexcept {
+  if (size == this->size()) return;
+  parameters_.erase(parameters_.begin() + static_cast<std::ptrdiff_t>(size), parameters_.end());
+  std::ranges::fill(by_name_, 0);
+  groups_ = 1;
+  bytes_ = 0;
+  for (std::size_t i = 0; i < size; ++i) {
+    by_name_[place_of(parameters_[i].name)] = static_cast<std::uint32_t>(i + 1);
+    count(parameters_[i]);
+  }
+}
+
+std::size_t Schema::own_bytes() const {
+  static const std::size_t within = std::string().capacity();
+  std::size_t bytes = parameters_.capacity() * sizeof(Parameter) + by_name_.capacity() * sizeof(std::uint32_t);
+  for (const Parameter& parameter : parameters_) {
+    if (parameter.name.capacity() > within) bytes += allocated_bytes(parameter.name.capacity() + 1);
+    bytes += allocated_bytes(parameter.shape.capacity() * sizeof(std::int64_t));
+  }
+  return bytes;
 }
 
 void Schema::check_count(const char* argument, const void* array, std::size_t n) const {

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/dtype.h"
@@ -32,22 +31,20 @@ class Schema {
   Schema() = default;
   Schema(const gradstep_parameter* parameters, std::size_t n) { append(parameters, n); }
 
-  /// Copies and checks; on failure nothing is added.
-  void append(const gradstep_parameter* parameters, std::size_t n) { add(checked(parameters, n)); }
-
-  /// append() in two parts; the second cannot fail. Addresses of shapes stay.
-  struct Addition {
-    std::vector<Parameter> parameters;
-    std::unordered_map<std::string, std::size_t> by_name;  // old ones and new ones
-  };
-  Addition checked(const gradstep_parameter* parameters, std::size_t n);
-  void add(Addition addition) noexcept;
+  /// Copies and checks; on failure nothing is added. Addresses of shapes stay.
+  void append(const gradstep_parameter* parameters, std::size_t n);
+  /// Takes off all parameters from `size` on.
+  void shrink(std::size_t size) noexcept;
 
   std::size_t size() const { return parameters_.size(); }
   const Parameter& operator[](std::size_t i) const { return parameters_[i]; }
   auto begin() const { return parameters_.begin(); }
   auto end() const { return parameters_.end(); }
-  std::int32_t group_count() const;
+  std::int32_t group_count() const { return groups_; }
+  /// Of all numbers of the parameters.
+  double bytes() const { return bytes_; }
+  /// Of what is kept here of the parameters.
+  std::size_t own_bytes() const;
   bool is_all_f64() const {
     return std::ranges::all_of(parameters_, [](const Parameter& parameter) { return parameter.dtype == DType::f64; });
   }
@@ -70,8 +67,15 @@ class Schema {
   std::string difference(const Schema& other) const;
 
  private:
+  void add(Parameter parameter);
+  void count(const Parameter& parameter) noexcept;
+  std::size_t place_of(const std::string& name) const;
+
   std::vector<Parameter> parameters_;
-  std::unordered_map<std::string, std::size_t> by_name_;
+  // By the hash of the name, at most half full, so that one that is taken is found: 0, or one more than the parameter.
+  std::vector<std::uint32_t> by_name_;
+  std::int32_t groups_ = 1;
+  double bytes_ = 0;
 };
 
 }  // namespace gradstep

@@ -21,7 +21,10 @@ static_assert(std::endian::native == std::endian::little, "the file's numbers ar
 constexpr const char* kFormat = "gradstep.format";
 constexpr const char* kKind = "gradstep.kind";
 constexpr const char* kChecksum = "gradstep.checksum";
+constexpr const char* kPackedHeader = "gradstep.header";
+constexpr const char* kPackedTensors = "gradstep.tensors";
 constexpr const char* kVersion = "1";
+constexpr const char* kPackedVersion = "2";
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 
 struct TypeName {
@@ -97,25 +100,35 @@ void check_finite(const std::string& prefix, const SavedTensor& tensor, const vo
   fail(GRADSTEP_ERR_NUMERIC, "'{}{}' holds NaN or infinity, which no load takes: nothing is saved", prefix, tensor.key);
 }
 
-StateHeader header_of(const std::string& kind, const std::map<std::string, SavedPart>& parts) {
-  StateHeader header;
-  header.metadata = {{kFormat, kVersion}, {kKind, kind}};
-  std::int64_t offset = 0;
-  const auto declare = [&](const std::string& key, const char* type, const std::vector<std::int64_t>& shape,
-                           std::int64_t bytes) {
-    header.entries[key] = {type, shape, offset, offset + bytes};
-    offset += bytes;
-  };
-  for (const auto& [prefix, part] : parts) {
-    for (const auto& [key, value] : part.metadata) header.metadata[prefix + key] = value;
-    for (const SavedTensor& tensor : part.tensors) {
-      declare(prefix + tensor.key, stored_name(tensor.dtype), tensor.shape,
-              elements_of(tensor.shape) * size_of(tensor.dtype));
+/// Tensors are declared in the order in which they lie in the file.
+class HeaderDraft {
+ public:
+  HeaderDraft(const std::string& kind, const char* version) { header_.metadata = {{kFormat, version}, {kKind, kind}}; }
+  void declare(const std::string& key, const char* type, const std::vector<std::int64_t>& shape, std::int64_t bytes) {
+    header_.entries[key] = {type, shape, size_, size_ + bytes};
+    size_ += bytes;
+  }
+  void declare(const std::map<std::string, SavedPart>& parts) {
+    for (const auto& [prefix, part] : parts) {
+      for (const auto& [key, value] : part.metadata) header_.metadata[prefix + key] = value;
+      for (const SavedTensor& tensor : part.tensors) {
+        declare(prefix + tensor.key, stored_name(tensor.dtype), tensor.shape,
+                elements_of(tensor.shape) * size_of(tensor.dtype));
+      }
     }
   }
-  declare(kChecksum, "U64", {1}, kWord);
-  return header;
-}
+  void declare_checksum() { declare(kChecksum, "U64", {1}, kWord); }
+  std::int64_t size() const { return size_; }
+  std::string text() const {
+    std::string text = state_header_text(header_);
+    text.append((kWord - text.size() % kWord) % kWord, ' ');
+    return text;
+  }
+
+ private:
+  StateHeader header_;
+  std::int64_t size_ = 0;
+};
 
 }  // namespace
 
@@ -250,12 +263,23 @@ bool all_finite(DType dtype, const std::byte* data, std::int64_t bytes) {
 
 void SavedPart::set(const std::string& key, double value) { metadata[key] = fmt::format("{}", value); }
 
-StateWriter::StateWriter(const std::string& kind, const std::map<std::string, SavedPart>& parts)
-    : parts_(parts), header_(state_header_text(header_of(kind, parts))) {
-  header_.append((kWord - header_.size() % kWord) % kWord, ' ');
-  if (header_.size() > kLongestHeader) {
-    fail(GRADSTEP_ERR_UNSUPPORTED, "the names and shapes of what is saved take {} bytes, a file has room for {}",
-         header_.size(), kLongestHeader);
+StateWriter::StateWriter(const std::string& kind, const std::map<std::string, SavedPart>& parts,
+                         std::size_t longest_header)
+    : parts_(parts) {
+  HeaderDraft plain(kind, kVersion);
+  plain.declare(parts);
+  plain.declare_checksum();
+  header_ = plain.text();
+  if (header_.size() > longest_header) {
+    HeaderDraft listed(kind, kPackedVersion);
+    listed.declare(parts);
+    packed_ = listed.text();
+    HeaderDraft outer(kind, kPackedVersion);
+    const auto length = static_cast<std::int64_t>(packed_.size());
+    outer.declare(kPackedHeader, "U8", {length}, length);
+    outer.declare(kPackedTensors, "U8", {listed.size()}, listed.size());
+    outer.declare_checksum();
+    header_ = outer.text();
   }
   std::size_t largest = 0;
   for (const auto& [prefix, part] : parts) {
@@ -275,6 +299,7 @@ void StateWriter::write(ByteSink* sink) {
   SummingSink out(sink, checksum_);
   out.write(&length, sizeof length);
   out.write(header_.data(), header_.size());
+  out.write(packed_.data(), packed_.size());
   for (const auto& [prefix, part] : parts_) {
     for (const SavedTensor& tensor : part.tensors) {
       if (tensor.gather) {
@@ -300,16 +325,24 @@ StateFile::StateFile(ByteSource& source, bool allow_unchecked, const TensorParts
   if (bytes_.size() < kWord) corrupt("it has {} bytes", bytes_.size());
   std::memcpy(&length, bytes_.data(), kWord);
   if (length > kLongestHeader) corrupt("its header should have {} bytes, the longest have {}", length, kLongestHeader);
-  const std::uint64_t data_begin = kWord + length;
-  reader.keep(length);
-  if (reader.there() != data_begin) {
-    corrupt("its header should have {} bytes, {} are there", length, reader.there() - kWord);
-  }
-  StateHeader header = read_state_header({reinterpret_cast<const char*>(bytes_.data()) + kWord, length});
-  metadata_ = std::move(header.metadata);
+  StateHeader header = read_header(reader, length);
+  const std::uint64_t data_begin = reader.there();
   const std::int64_t data_size = checked_size(header);
   const bool is_checked = has_checksum(header, data_size, allow_unchecked);
   header.entries.erase(kChecksum);
+  if (const auto packed = header.entries.find(kPackedHeader); packed != header.entries.end()) {
+    const StateHeader::Entry place = packed->second;
+    header.entries.erase(packed);
+    if (place.begin != 0 || header.entries.size() != 1 || !header.entries.contains(kPackedTensors)) {
+      corrupt("its tensors are packed, and are not '{}' and '{}'", kPackedHeader, kPackedTensors);
+    }
+    const std::int64_t size = header.entries[kPackedTensors].end - place.end;
+    header = read_header(reader, static_cast<std::uint64_t>(place.end));
+    if (const std::int64_t listed = checked_size(header); listed != size) {
+      corrupt("its packed tensors should have {} bytes, '{}' has {}", listed, kPackedTensors, size);
+    }
+  }
+  metadata_ = std::move(header.metadata);
   const std::vector<Place> places = read_tensors(reader, header, parts);
   const std::uint64_t size = data_begin + static_cast<std::uint64_t>(data_size);
   reader.skip_to(is_checked ? size - kWord : size);
@@ -325,6 +358,15 @@ StateFile::StateFile(ByteSource& source, bool allow_unchecked, const TensorParts
   if (stored != sum) corrupt("its checksum is {:016x}, its bytes have {:016x}", stored, sum);
   for (const Place& place : places) place.tensor->data = bytes_.data() + place.offset;
   check_format();
+}
+
+/// The next `length` bytes.
+StateHeader StateFile::read_header(StateReader& reader, std::uint64_t length) {
+  const std::size_t begin = bytes_.size();
+  reader.keep(length);
+  const std::size_t got = bytes_.size() - begin;
+  if (got != length) corrupt("its header should have {} bytes, {} are there", length, got);
+  return read_state_header({reinterpret_cast<const char*>(bytes_.data()) + begin, got});
 }
 
 /// One after the other, as they lie in the file.
@@ -357,8 +399,9 @@ std::vector<StateFile::Place> StateFile::read_tensors(StateReader& reader, State
 void StateFile::check_format() const {
   const auto version = metadata_.find(kFormat);
   if (version == metadata_.end()) corrupt("its metadata has no '{}'", kFormat);
-  if (version->second != kVersion) {
-    fail(GRADSTEP_ERR_UNSUPPORTED, "the saved state has format {}, this library reads {}", version->second, kVersion);
+  if (version->second != kVersion && version->second != kPackedVersion) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "the saved state has format {}, this library reads {} and {}", version->second,
+         kVersion, kPackedVersion);
   }
 }
 

@@ -7,6 +7,10 @@
 //   u64 length of the header | header, JSON padded with blanks to 8 bytes | tensors | "gradstep.checksum", U64[1]
 //
 // The checksum is XXH3 (64 bits) of every byte before it. Numbers are little-endian.
+//
+// Where the header would be longer than readers of the layout take, the file is packed (format 2): its tensors are
+// "gradstep.header" (U8), which is that header without the checksum, and "gradstep.tensors" (U8), all of what it lists,
+// with offsets from the beginning of these.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +26,9 @@
 #include "core/schema.h"
 
 namespace gradstep {
+
+/// What readers of the layout agree to refuse beyond: bytes of a header.
+inline constexpr std::size_t kLongestHeader = 100'000'000;
 
 /// One tensor on its way into a file.
 struct SavedTensor {
@@ -59,7 +66,8 @@ DType stored_dtype(const std::string& key, const std::string& name);
 /// commits.
 class StateWriter {
  public:
-  StateWriter(const std::string& kind, const std::map<std::string, SavedPart>& parts);
+  StateWriter(const std::string& kind, const std::map<std::string, SavedPart>& parts,
+              std::size_t longest_header = kLongestHeader);
 
   /// Once. Collective where a tensor's gather is. `sink` NULL: this rank only takes part in that. The first failure, of
   /// the sink or in gathering, is thrown after everything was gathered.
@@ -68,6 +76,7 @@ class StateWriter {
  private:
   const std::map<std::string, SavedPart>& parts_;
   std::string header_;
+  std::string packed_;            // the header of a packed file's tensors
   std::vector<std::byte> whole_;  // one gathered tensor at a time
   Checksum checksum_;
 };
@@ -112,6 +121,7 @@ class StateFile {
     Tensor* tensor;
     std::size_t offset;
   };
+  StateHeader read_header(StateReader& reader, std::uint64_t length);
   std::vector<Place> read_tensors(StateReader& reader, StateHeader& header, const TensorParts& parts);
   void check_format() const;
 

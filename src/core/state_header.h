@@ -14,8 +14,6 @@
 
 namespace gradstep {
 
-/// What readers of the layout agree to refuse beyond.
-inline constexpr std::uint64_t kLongestHeader = 100'000'000;
 inline constexpr const char* kMetadataKey = "__metadata__";
 
 template <class... Args>

@@ -51,8 +51,7 @@ void HyperParameters::grow(std::int32_t groups) {
   if (groups <= group_count()) return;
   groups_.resize(static_cast<std::size_t>(groups), Group(rules_ > 1 ? groups_.back() : groups_.front()));
   values_.resize(groups_.size() * field_count_);
-  settled_ = false;
-  digest_.reset();
+  forget_values();
 }
 
 std::size_t HyperParameters::Group::find(const char* name) const {
@@ -91,33 +90,75 @@ void HyperParameters::set(std::int32_t group, const char* name, const Schedule& 
     is_known = true;
   }
   if (!is_known) (void)field(group, name);  // throws
-  settled_ = false;
-  digest_.reset();
+  forget_values();
 }
 
 double HyperParameters::evaluate(std::int32_t group, std::size_t field, std::int64_t step, Queue* queue) const {
   const Schedule& asked = schedule(group, field);
   const bool is_elsewhere = queue != nullptr && asked.number() != nullptr;
   const double value = is_elsewhere ? read(*queue, asked.number()) : asked.value(step);
-  const rules::Field& about = fields(group)[field];
-  if (!about.range.holds(value)) {
-    fail_out_of_range(about.range, value, GRADSTEP_ERR_NUMERIC,
-                      fmt::format("{} of group {} at step {}", about.name, group, step));
-  }
+  check_value(group, field, step, value);
   return value;
+}
+
+void HyperParameters::check_value(std::int32_t group, std::size_t field, std::int64_t step, double value) const {
+  const rules::Field& about = fields(group)[field];
+  if (about.range.holds(value)) return;
+  fail_out_of_range(about.range, value, GRADSTEP_ERR_NUMERIC,
+                    fmt::format("{} of group {} at step {}", about.name, group, step));
+}
+
+void HyperParameters::forget_values() {
+  is_listed_ = false;
+  digest_.reset();
 }
 
 void HyperParameters::evaluate_all(std::int64_t step, Queue* queue) {
   fresh_.resize(values_.size());
-  bool constant = true;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     for (std::size_t i = 0; i < groups_[g].fields.size(); ++i) {
       fresh_[g * field_count_ + i] = evaluate(static_cast<std::int32_t>(g), i, step, queue);
-      constant = constant && groups_[g].schedules[i].is_constant();
     }
   }
+  list_varying();
   values_.swap(fresh_);
-  settled_ = constant;
+  fresh_.resize(varying_.size());
+}
+
+void HyperParameters::list_varying() {
+  varying_.clear();
+  std::vector<std::size_t> last(field_count_);  // by field: one more than its last place in the list; 0 = none
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    for (std::size_t i = 0; i < groups_[g].fields.size(); ++i) {
+      const Schedule& schedule = groups_[g].schedules[i];
+      if (schedule.is_constant()) continue;
+      Varying varying{g, i, varying_.size()};
+      if (last[i] > 0) {
+        const Varying& before = varying_[last[i] - 1];
+        const bool is_equal = schedule.digest(0) == groups_[before.group].schedules[i].digest(0);
+        if (schedule.is_closed_form() && is_equal) varying.like = before.like;
+      }
+      varying_.push_back(varying);
+      last[i] = varying_.size();
+    }
+  }
+  is_listed_ = true;
+}
+
+void HyperParameters::evaluate_varying(std::int64_t step, Queue* queue) {
+  for (std::size_t k = 0; k < varying_.size(); ++k) {
+    const auto [g, field, like] = varying_[k];
+    const auto group = static_cast<std::int32_t>(g);
+    if (like == k) {
+      fresh_[k] = evaluate(group, field, step, queue);
+    } else {
+      fresh_[k] = fresh_[like];
+      check_value(group, field, step, fresh_[k]);
+    }
+  }
+  for (std::size_t k = 0; k < varying_.size(); ++k) {
+    values_[varying_[k].group * field_count_ + varying_[k].field] = fresh_[k];
+  }
 }
 
 bool HyperParameters::needs_host() const {

@@ -66,7 +66,11 @@ class HyperParameters {
 
   /// Evaluates everything at `step`. Throws NUMERIC for a value outside its field's range, with nothing changed.
   void refresh(std::int64_t step, Queue* queue = nullptr) {
-    if (!settled_) evaluate_all(step, queue);
+    if (is_listed_) {
+      if (!varying_.empty()) evaluate_varying(step, queue);
+    } else {
+      evaluate_all(step, queue);
+    }
   }
   /// The values of the last refresh, by field.
   std::span<const double> values(std::int32_t group) const {
@@ -85,7 +89,7 @@ class HyperParameters {
   /// Stands for all of facts(), at little cost where nothing changes.
   std::uint64_t digest() const;
   /// True if a refresh can only give the values that stand there already.
-  bool settled() const { return settled_; }
+  bool settled() const { return is_listed_ && varying_.empty(); }
 
  private:
   struct Group {
@@ -96,16 +100,28 @@ class HyperParameters {
     std::size_t find(const char* name) const;
   };
 
+  /// A value that no constant gives.
+  struct Varying {
+    std::size_t group = 0;
+    std::size_t field = 0;
+    std::size_t like = 0;  ///< the place in the list of an equal schedule before it; its own = there is none
+  };
+
   const Group& at(std::int32_t group) const { return groups_[static_cast<std::size_t>(group)]; }
+  void check_value(std::int32_t group, std::size_t field, std::int64_t step, double value) const;
   void evaluate_all(std::int64_t step, Queue* queue);
+  void evaluate_varying(std::int64_t step, Queue* queue);
+  void list_varying();
+  void forget_values();
   std::uint64_t digest_of(const char* name, std::uint64_t state) const;
 
   std::vector<Group> groups_;
   std::size_t rules_ = 1;  // groups that were given fields of their own
   std::size_t field_count_ = 0;
   std::vector<double> values_;  // [group * field_count + field]
-  std::vector<double> fresh_;   // a refresh in the making
-  bool settled_ = false;
+  std::vector<double> fresh_;   // a refresh in the making: all values, then those that vary
+  std::vector<Varying> varying_;
+  bool is_listed_ = false;  // constants stand in values_, all else in varying_
   mutable std::optional<std::uint64_t> digest_;
 };
 

@@ -67,7 +67,7 @@ void Optimizer::set_schedule(std::int32_t group, const char* name, const Schedul
   hyper_parameters().check_group(group);
   HyperParameters changed = hyper_parameters();
   changed.set(group, name, schedule);
-  prepare(schema(), changed);
+  prepare(schema(), changed, 0);
   buffers_ = {};
   numbers_.set_hyper_parameters(std::move(changed));
 }
@@ -96,12 +96,22 @@ double Optimizer::average_share(std::size_t parameter) const {
 }
 
 void Optimizer::add_parameters(const gradstep_parameter* parameters, std::size_t n) {
-  Addition addition = checked(parameters, n);
-  HyperParameters changed = hyper_parameters();
-  changed.grow(addition.grown.group_count());
-  prepare(addition.grown, changed);
-  add(std::move(addition));
-  numbers_.set_hyper_parameters(std::move(changed));
+  const std::size_t known = schema().size();
+  announce(parameters, n);
+  try {
+    if (schema().group_count() > hyper_parameters().group_count()) {
+      HyperParameters changed = hyper_parameters();
+      changed.grow(schema().group_count());
+      prepare(schema(), changed, known);
+      numbers_.set_hyper_parameters(std::move(changed));
+    } else {
+      prepare(schema(), hyper_parameters(), known);
+    }
+  } catch (...) {
+    withdraw(known);
+    throw;
+  }
+  take_in(known);
   step_plan().gradients.prepared.forget();
 }
 

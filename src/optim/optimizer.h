@@ -85,8 +85,8 @@ class Optimizer : public SteppedModel {
   /// Applies the rule to the buffers of the step if scalars() says so, and closes it; hyper-parameters are fresh.
   virtual void apply(double clip_value) = 0;
   /// For parameters or schedules that are new: checks them and gives store() what they need. Throws with everything as
-  /// before.
-  virtual void prepare(const Schema& schema, const HyperParameters& hyper_parameters) = 0;
+  /// before. Parameters before `first` are as they were, and so are the groups that there were, unless it is 0.
+  virtual void prepare(const Schema& schema, const HyperParameters& hyper_parameters, std::size_t first) = 0;
   /// Bytes beside the state.
   virtual std::int64_t scratch_bytes() const = 0;
 

@@ -3,6 +3,7 @@
 #include "optim/stepped_model.h"
 
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "comm/all_or_none.h"
@@ -32,8 +33,7 @@ void SteppedModel::check_gives_updates() const {
 
 std::int64_t SteppedModel::own_bytes() const {
   return (is_sharded() ? sharding_->bytes() : 0) + static_cast<std::int64_t>(state_.bytes()) +
-         static_cast<std::int64_t>(work_.chunks().size() * (sizeof(Chunk) + sizeof(double)) +
-                                   schema_.size() * sizeof(Parameter));
+         static_cast<std::int64_t>(work_.chunks().size() * (sizeof(Chunk) + sizeof(double)) + schema_.own_bytes());
 }
 
 void SteppedModel::take(const StepBuffers& buffers) {
@@ -65,28 +65,30 @@ void SteppedModel::list_work() {
   for (const Parameter& parameter : schema_) work_.append(parameter.size);
 }
 
-SteppedModel::Addition SteppedModel::checked(const gradstep_parameter* parameters, std::size_t n) {
+void SteppedModel::announce(const gradstep_parameter* parameters, std::size_t n) {
   if (is_sharded()) {
     fail(GRADSTEP_ERR_INVALID_STATE, "optimizer: is sharded: attach no communicator first, and this one again after");
   }
-  Addition addition{schema_, {}, work_};
-  Schema& grown = addition.grown;
-  grown.append(parameters, n);
-  (void)context_->site(grown);  // throws unless somebody serves them, and all on one device
-  if (!same_device(grown.device(), schema_.device())) {
-    fail(GRADSTEP_ERR_UNSUPPORTED, "parameters[0]: is on {}, the optimizer is on {}", device_text(grown.device()),
-         device_text(schema_.device()));
+  const std::size_t known = schema_.size();
+  const gradstep_device device = schema_.device();
+  schema_.append(parameters, n);
+  try {
+    (void)context_->site(schema_, known);  // throws unless somebody serves them, and all on one device
+    if (!same_device(schema_.device(), device)) {
+      fail(GRADSTEP_ERR_UNSUPPORTED, "parameters[0]: is on {}, the optimizer is on {}", device_text(schema_.device()),
+           device_text(device));
+    }
+    work_.reserve_for(std::span(schema_.begin(), schema_.end()).subspan(known) |
+                      std::views::transform(&Parameter::size));
+  } catch (...) {
+    withdraw(known);
+    throw;
   }
-  for (std::size_t i = schema_.size(); i < grown.size(); ++i) addition.work.append(grown[i].size);
-  // Adding to the live schema keeps the addresses of the shapes that views point to.
-  addition.parameters = schema_.checked(parameters, n);
-  return addition;
 }
 
-void SteppedModel::add(Addition addition) noexcept {
+void SteppedModel::take_in(std::size_t known) noexcept {
   buffers_ = {};
-  schema_.add(std::move(addition.parameters));
-  work_ = std::move(addition.work);
+  for (std::size_t i = known; i < schema_.size(); ++i) work_.append(schema_[i].size);
 }
 
 // What can fail on one rank comes first and is agreed on.

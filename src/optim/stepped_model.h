@@ -104,17 +104,14 @@ class SteppedModel {
   /// When all state is there: a list of the work on more than memory can hold takes minutes.
   void list_work();
 
-  /// Parameters to come. The first part throws where they cannot; the second one cannot fail.
-  struct Addition {
-    Schema grown;
-    Schema::Addition parameters;
-    WorkList work;
-  };
-  Addition checked(const gradstep_parameter* parameters, std::size_t n);
-  void add(Addition addition) noexcept;
+  /// Parameters to come, in three parts: the first one throws where they cannot; the others cannot fail, of which
+  /// one follows.
+  void announce(const gradstep_parameter* parameters, std::size_t n);
+  void withdraw(std::size_t known) noexcept { schema_.shrink(known); }
+  void take_in(std::size_t known) noexcept;
 
   /// By parameter: what a step of it costs, where one rank is to have all of it; 0 = ranks have slices.
-  void set_undivided(std::vector<double> costs) { undivided_ = std::move(costs); }
+  std::vector<double>& undivided() { return undivided_; }
   /// `groups`: as of Dealing.
   Dealing dealing_by(std::vector<std::vector<std::size_t>> groups) const {
     return {undivided_, std::move(groups), traits_.steps_whole};

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <malloc.h>
+
 #include <atomic>
 #include <cstdlib>
 #include <functional>
@@ -16,13 +18,24 @@ namespace {
 
 std::atomic<bool> counting{false};
 std::atomic<long> allocations{0};
+std::atomic<long> allocated_bytes{0};
+std::atomic<long> live_bytes{0};  // of all calls, as far as the C library gives them
 
 void* take(std::size_t bytes, std::size_t alignment) {
-  if (counting.load(std::memory_order_relaxed)) allocations.fetch_add(1, std::memory_order_relaxed);
+  if (counting.load(std::memory_order_relaxed)) {
+    allocations.fetch_add(1, std::memory_order_relaxed);
+    allocated_bytes.fetch_add(static_cast<long>(bytes), std::memory_order_relaxed);
+  }
   const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
   void* memory = std::aligned_alloc(alignment, whole > 0 ? whole : alignment);
   if (memory == nullptr) throw std::bad_alloc();
+  live_bytes.fetch_add(static_cast<long>(malloc_usable_size(memory)), std::memory_order_relaxed);
   return memory;
+}
+
+void give_back(void* memory) noexcept {
+  live_bytes.fetch_sub(static_cast<long>(malloc_usable_size(memory)), std::memory_order_relaxed);
+  std::free(memory);
 }
 
 }  // namespace
@@ -33,10 +46,10 @@ void* operator new(std::size_t bytes) { return take(bytes, alignof(std::max_alig
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return take(bytes, static_cast<std::size_t>(alignment));
 }
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { give_back(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { give_back(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { give_back(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { give_back(memory); }
 
 namespace gradstep::test {
 namespace {
@@ -117,14 +130,27 @@ TEST_P(Allocations, AFirstOrderStepMakesNone) {
   EXPECT_EQ(of_steps(make_adam(host, /*narrow_state=*/true)), 0);
 }
 
-TEST_P(Allocations, AStepWithASchedulesValueMakesNone) {
-  const OptimizerHandle optimizer = make_adam(host);
-  gradstep_schedule schedule = defaults_of(gradstep_schedule_init);
-  schedule.kind = GRADSTEP_SCHEDULE_COSINE;
-  schedule.init_value = 0.1;
-  schedule.decay_steps = 1000;
-  check(gradstep_optimizer_set_schedule(optimizer.get(), -1, "learning_rate", &schedule));
-  EXPECT_EQ(of_steps(optimizer), 0);
+TEST_P(Allocations, AStepWithAScheduleOfAnyKindMakesNone) {
+  const std::int64_t boundaries[] = {2, 4};
+  const double values[] = {0.1, 0.05, 0.01};
+  for (std::int32_t kind = GRADSTEP_SCHEDULE_CONSTANT; kind <= GRADSTEP_SCHEDULE_CALLBACK; ++kind) {
+    const OptimizerHandle optimizer = make_adam(host);
+    gradstep_schedule schedule = defaults_of(gradstep_schedule_init);
+    schedule.kind = kind;
+    schedule.init_value = 0.1;
+    schedule.decay_steps = 1000;
+    schedule.decay_rate = 0.5;
+    schedule.warmup_steps = 3;
+    schedule.n_points = 3;
+    schedule.boundaries = boundaries;
+    schedule.values = values;
+    schedule.function = [](void* /*user*/, std::int64_t step, double* value) -> gradstep_status {
+      *value = 0.1 / static_cast<double>(step + 1);
+      return GRADSTEP_OK;
+    };
+    check(gradstep_optimizer_set_schedule(optimizer.get(), -1, "learning_rate", &schedule));
+    EXPECT_EQ(of_steps(optimizer), 0) << "kind " << kind;
+  }
 }
 
 TEST_P(Allocations, AGuardedStepMakesNone) {
@@ -259,6 +285,93 @@ TEST_P(Allocations, APushWithLocalStepsMakesNone) {
     });
     EXPECT_EQ(found, 0) << "sync " << sync;
   }
+}
+
+/// Bytes that operator new gives `count` calls which add a parameter of 4 by 4 each.
+long bytes_of_additions(const OptimizerHandle& optimizer, int count) {
+  const std::int64_t shape[] = {4, 4};
+  gradstep_parameter added{};
+  added.struct_size = sizeof added;
+  added.shape = shape;
+  added.ndim = 2;
+  added.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+  added.device = {GRADSTEP_DEVICE_CPU, 0};
+  allocated_bytes = 0;
+  counting = true;
+  for (int i = 0; i < count; ++i) check(gradstep_optimizer_add_parameters(optimizer.get(), &added, 1));
+  counting = false;
+  return allocated_bytes;
+}
+
+/// Lists that double take up to twice as much; copies of all at each call would take 16 times as much.
+TEST_P(Allocations, AdditionsTakeMemoryInProportionToWhatIsAdded) {
+  auto shampoo = defaults_of(gradstep_shampoo_options_init);
+  shampoo.learning_rate = 0.01;
+  const auto make = [&](bool is_adam) {
+    if (is_adam) return make_adam(host);
+    gradstep_optimizer* created = nullptr;
+    check(gradstep_optimizer_create_shampoo(host.context.get(), &shampoo, host.parameters, Host::kCount, &created));
+    return OptimizerHandle(created);
+  };
+  for (const bool is_adam : {true, false}) {
+    const long few = bytes_of_additions(make(is_adam), 1000);
+    EXPECT_LT(bytes_of_additions(make(is_adam), 4000), 8 * few) << is_adam;
+    EXPECT_LT(few, is_adam ? 4'000'000 : 12'000'000) << is_adam;
+  }
+}
+
+/// A context's allocator, whose buffers count as those of operator new.
+gradstep_allocator counted_allocator() {
+  gradstep_allocator allocator{};
+  allocator.struct_size = sizeof allocator;
+  allocator.allocate = [](void*, std::size_t bytes, std::size_t alignment, std::int32_t, std::int32_t, void*) -> void* {
+    return take(bytes, alignment);
+  };
+  allocator.deallocate = [](void*, void* data, std::size_t, std::size_t, std::int32_t, std::int32_t, void*) {
+    give_back(data);
+  };
+  return allocator;
+}
+
+TEST(Memory, OfManySmallParametersIsReported) {
+  constexpr std::size_t kMany = 20'000;
+  const std::int64_t shape[] = {4, 10};
+  std::vector<float> numbers(40, 0.5F);
+  std::vector<gradstep_parameter> parameters(kMany);
+  std::vector<gradstep_tensor> grads(kMany);
+  std::vector<std::vector<float>> values(kMany, numbers);
+  for (std::size_t i = 0; i < kMany; ++i) {
+    parameters[i].struct_size = sizeof parameters[i];
+    parameters[i].shape = grads[i].shape = const_cast<std::int64_t*>(shape);
+    parameters[i].ndim = grads[i].ndim = 2;
+    parameters[i].dtype = grads[i].dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
+    parameters[i].device = grads[i].device = {GRADSTEP_DEVICE_CPU, 0};
+    grads[i].data = numbers.data();
+  }
+  std::vector<gradstep_tensor> params = grads;
+  for (std::size_t i = 0; i < kMany; ++i) params[i].data = values[i].data();
+  const gradstep_allocator allocator = counted_allocator();
+  auto context_options = defaults_of(gradstep_context_options_init);
+  context_options.num_threads = 1;
+  context_options.allocator = &allocator;
+  gradstep_context* context = nullptr;
+  check(gradstep_context_create(&context_options, &context));
+  const ContextHandle owned(context);
+  auto options = defaults_of(gradstep_adam_options_init);
+  options.learning_rate = 0.1;
+  const long before = live_bytes;
+  gradstep_optimizer* created = nullptr;
+  check(gradstep_optimizer_create_adam(context, &options, parameters.data(), kMany, &created));
+  const OptimizerHandle optimizer(created);
+  check(gradstep_optimizer_step(created, params.data(), grads.data(), kMany, nullptr));
+  const auto found = static_cast<double>(live_bytes - before);
+  gradstep_memory memory{};
+  memory.struct_size = sizeof memory;
+  check(gradstep_optimizer_memory(created, &memory));
+  const auto reported = static_cast<double>(memory.state_bytes + memory.other_bytes);
+  EXPECT_EQ(memory.state_bytes, static_cast<std::int64_t>(kMany) * 40 * 2 * 4);
+  EXPECT_NEAR(reported / found, 1, 0.05) << reported << " of " << found;
+  EXPECT_LT((found - static_cast<double>(memory.state_bytes)) / static_cast<double>(kMany), 1000);
 }
 
 INSTANTIATE_TEST_SUITE_P(Threads, Allocations, ::testing::Values(1, 2));

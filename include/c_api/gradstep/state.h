@@ -50,8 +50,8 @@ GRADSTEP_API gradstep_status gradstep_load_options_init(gradstep_load_options* o
  * gradstep_*_save: writes what the handle holds to the stream. An accumulator and a reducer are each rank's own. A
  * sharded optimizer, and an updater over several ranks (its reducer's, or those of its sharded optimizer), are saved
  * collectively: rank 0 passes the stream, the others NULL.
- * Returns: INVALID_ARGUMENT (stream or its write NULL), UNSUPPORTED (names and shapes take more than the 100,000,000
- * bytes of a header), INVALID_STATE (in use; an optimizer whose state is lost, see
+ * Names and shapes that take more than the 100,000,000 bytes of a header are packed (docs/saved_state.md).
+ * Returns: INVALID_ARGUMENT (stream or its write NULL), INVALID_STATE (in use; an optimizer whose state is lost, see
  * gradstep_optimizer_step and gradstep_optimizer_attach_comm; an accumulator with a broken-off call, see
  * gradstep_accumulator_add; a reducer inside a window; an updater that has stepped and whose exchange has failed since:
  * flush first), NUMERIC (a hyper-parameter's value is out of range; a state of an optimizer or reducer, named in the

@@ -29,7 +29,7 @@ class FinishPhases {
   explicit FinishPhases(const Site& site) : site_(site), projection_(site) {}
 
   /// By parameter, before a list of items is filled.
-  void set_options(std::vector<FinishOptions> options) { options_ = std::move(options); }
+  std::vector<FinishOptions>& options() { return options_; }
   /// Sends the changes of items that wait to scratch. `whole` states are by parameter.
   /// `sharding` may be NULL; `work` and `items` stay where they are.
   void fill(std::span<UpdateItem> items, std::span<const WholeNumbers> whole, const RulesByGroup& rules,

@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include "core/error.h"
 #include "kernels/stored.h"
@@ -57,20 +58,16 @@ double cost_as_a_whole(const Rule& rule, const Parameter& parameter) {
   return rule.is_factored() || rule.unit_clip().ratio > 0 || rule.centers_gradients() ? elements : 0;
 }
 
-/// Over all parameters, so those of the smallest type.
-kernels::StepLimits limits_of(const RulesByGroup& rules, const Schema& schema,
-                              const HyperParameters& hyper_parameters) {
-  kernels::StepLimits limits;
-  for (const Parameter& parameter : schema) {
-    const bool wide = parameter.dtype == DType::f64;
-    const double largest = wide ? kernels::kLargestStored<double> : double{kernels::kLargestStored<float>};
-    const Rule& rule = rules.of(parameter.group);
-    limits.gradient =
-        std::min(limits.gradient, rule.largest_gradient(hyper_parameters.schedules(parameter.group), largest));
-    limits.multiplier = std::min(limits.multiplier,
-                                 wide ? std::numeric_limits<double>::max() : double{std::numeric_limits<float>::max()});
-  }
-  return limits;
+double largest_stored(const Parameter& parameter) {
+  return parameter.dtype == DType::f64 ? kernels::kLargestStored<double> : double{kernels::kLargestStored<float>};
+}
+
+/// To what the smallest type of all parameters can hold.
+void narrow(kernels::StepLimits& limits, const Parameter& parameter, double largest_gradient) {
+  const double largest =
+      parameter.dtype == DType::f64 ? std::numeric_limits<double>::max() : double{std::numeric_limits<float>::max()};
+  limits.gradient = std::min(limits.gradient, largest_gradient);
+  limits.multiplier = std::min(limits.multiplier, largest);
 }
 
 }  // namespace
@@ -96,7 +93,7 @@ FirstOrderOptimizer::FirstOrderOptimizer(std::shared_ptr<Context> context, Rules
       units_(site()),
       sums_(site()),
       finish_(site()) {
-  prepare(schema(), hyper_parameters());
+  prepare(schema(), hyper_parameters(), 0);
   list_work();
 }
 
@@ -128,7 +125,7 @@ std::vector<StateWish> FirstOrderOptimizer::wishes_of(const Rule& rule, const Pa
 }
 
 std::int64_t FirstOrderOptimizer::state_bytes(const RulesByGroup& rules, const Schema& schema) {
-  rules.check(schema);
+  rules.check(schema, 0);
   const HyperParameters hyper_parameters(rules.fields(), schema.group_count());
   std::int64_t bytes = 0;
   for (const Parameter& parameter : schema) {
@@ -137,85 +134,124 @@ std::int64_t FirstOrderOptimizer::state_bytes(const RulesByGroup& rules, const S
   return bytes;
 }
 
-void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& hyper_parameters) {
-  // Everything that can throw happens on the side; the swaps below cannot.
-  rules_.check(schema);
-  prepare_programs(schema);
-  for (std::int32_t g = 0; g < hyper_parameters.group_count(); ++g) rules_.of(g).check(hyper_parameters.schedules(g));
-  std::vector<ParameterWish> wishes;
-  std::vector<std::uint64_t> keys;
-  std::vector<std::uint8_t> flags = state().flags();
-  flags.resize(schema.size(), 0);
-  for (std::size_t i = 0; i < schema.size(); ++i) {
-    wishes.push_back({wishes_of(rules_.of(schema[i].group), schema[i], hyper_parameters), slice_of(schema, i)});
-    keys.push_back(random_key(schema[i].name, rules_.of(schema[i].group).storage().seed));
-    if (store().begins_anew(i, wishes[i])) flags[i] = 0;
-  }
-  std::vector<FinishOptions> finish;
-  std::vector<double> undivided;
-  for (const Parameter& parameter : schema) {
-    const Rule& rule = rules_.of(parameter.group);
-    check_shape(rule, parameter);
-    finish.push_back(rule.finish(hyper_parameters.schedules(parameter.group)));
-    undivided.push_back(cost_as_a_whole(rule, parameter));
-  }
-  std::vector<rules::KernelId> kernels;
-  std::vector<rules::RuleForm> forms;
-  std::vector<const rules::text::Code*> programs;
-  std::size_t numbers_each = 0;
-  std::string text = rules_.key();
+FirstOrderOptimizer::GroupLists FirstOrderOptimizer::lists_of(const HyperParameters& hyper_parameters) const {
+  GroupLists lists;
+  lists.key = rules_.key();
   for (std::int32_t g = 0; g < hyper_parameters.group_count(); ++g) {
-    forms.push_back(rules_.of(g).form());
-    const rules::text::Program* program = rules_.of(g).program();
-    programs.push_back(program != nullptr ? &program->code() : nullptr);
-    if (program != nullptr)
-      numbers_each = std::max(numbers_each, static_cast<std::size_t>(program->code().constant_count));
-    kernels.push_back(rules_.of(g).kernel(hyper_parameters.schedules(g)));
-    text += fmt::format(" {}", static_cast<int>(kernels.back()));
+    const Rule& rule = rules_.of(g);
+    rule.check(hyper_parameters.schedules(g));
+    lists.forms.push_back(rule.form());
+    lists.programs.push_back(rule.program() != nullptr ? &rule.program()->code() : nullptr);
+    lists.kernels.push_back(rule.kernel(hyper_parameters.schedules(g)));
+    lists.key += fmt::format(" {}", static_cast<int>(lists.kernels.back()));
+    if (rule.program() == nullptr) continue;
+    lists.numbers_each = std::max(lists.numbers_each, static_cast<std::size_t>(lists.programs.back()->constant_count));
   }
-  const kernels::StepLimits limits = limits_of(rules_, schema, hyper_parameters);
-  std::vector<UpdateItem> items(schema.size());
-  const std::size_t lists = has_own_constants() ? schema.size() : kernels.size();
-  const auto room = [&](bool is_needed, std::size_t each) {
-    return site().allocate(is_needed ? schema.size() * each : 0, /*zeroed=*/true);
+  return lists;
+}
+
+void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& hyper_parameters, std::size_t first) {
+  // Everything that can throw happens on the side; what is done then cannot.
+  rules_.check(schema, first);
+  prepare_programs(schema, first);
+  std::optional<GroupLists> changed;
+  if (first == 0 || hyper_parameters.group_count() > std::ssize(groups_.kernels)) changed = lists_of(hyper_parameters);
+  const GroupLists& groups = changed ? *changed : groups_;
+  const std::size_t more = schema.size() - first;
+  std::vector<ParameterWish> wishes;
+  std::vector<ParameterFacts> facts;
+  wishes.reserve(more);
+  facts.reserve(more);
+  kernels::StepLimits limits = first > 0 ? step_plan().limits : kernels::StepLimits();
+  for (std::size_t i = first; i < schema.size(); ++i) {
+    const Parameter& parameter = schema[i];
+    const Rule& rule = rules_.of(parameter.group);
+    const std::span<const Schedule> schedules = hyper_parameters.schedules(parameter.group);
+    wishes.push_back({wishes_of(rule, parameter, hyper_parameters), slice_of(schema, i)});
+    check_shape(rule, parameter);
+    facts.push_back(
+        {random_key(parameter.name, rule.storage().seed), cost_as_a_whole(rule, parameter), rule.finish(schedules)});
+    narrow(limits, parameter, rule.largest_gradient(schedules, largest_stored(parameter)));
+  }
+  std::vector<std::uint8_t> flags;
+  if (first == 0) {
+    flags = state().flags();
+    flags.resize(schema.size(), 0);
+    for (std::size_t i = 0; i < schema.size(); ++i) {
+      if (store().begins_anew(i, wishes[i])) flags[i] = 0;
+    }
+  }
+  const std::size_t lists = has_own_constants() ? schema.size() : groups.kernels.size();
+  // Nothing where there is room; else for parameters to come, too.
+  const auto room = [&](const Buffer& present, bool is_needed, std::size_t count, std::size_t each) {
+    const std::size_t bytes = is_needed ? count * each : 0;
+    if (first > 0 && bytes <= present.bytes()) return Buffer();
+    return site().allocate(first > 0 ? std::max(bytes, 2 * present.bytes()) : bytes, /*zeroed=*/true);
   };
-  Buffer constants = site().allocate(lists * sizeof(rules::GroupConstants), /*zeroed=*/true);
-  Buffer program_numbers = site().allocate(lists * numbers_each * sizeof(double), /*zeroed=*/true);
-  Buffer group_of = room(has_own_constants(), sizeof(std::int32_t));
-  Buffer counts = room(rules_.counts_each(), sizeof(double*));
-  Buffer numbers = room(rules_.settles(), sizeof(rules::NumberPlaces));
-  std::vector<OwnAverage> averages = own_averages(hyper_parameters.group_count());
-  StateStore::Growth growth = store().grow(wishes);
+  Buffer constants = room(constants_, true, lists, sizeof(rules::GroupConstants));
+  Buffer program_numbers = room(program_numbers_, true, lists, groups.numbers_each * sizeof(double));
+  Buffer group_of = room(group_of_, has_own_constants(), schema.size(), sizeof(std::int32_t));
+  Buffer counts = room(counts_, rules_.counts_each(), schema.size(), sizeof(double*));
+  Buffer numbers = room(numbers_, rules_.settles(), schema.size(), sizeof(rules::NumberPlaces));
+  std::optional<std::vector<OwnAverage>> averages;
+  if (changed) averages = own_averages(hyper_parameters.group_count());
+  const auto reserve = [&](auto& list) {
+    if (schema.size() > list.capacity()) list.reserve(first > 0 ? std::max(schema.size(), 2 * first) : schema.size());
+  };
+  reserve(items_);
+  reserve(random_keys_);
+  reserve(undivided());
+  reserve(finish_.options());
+  const bool listed_anew =
+      first == 0 || group_of.data() != nullptr || counts.data() != nullptr || numbers.data() != nullptr;
+  NumberLists to_list;
+  to_list.first = listed_anew ? 0 : first;
+  if (has_own_constants()) to_list.make_room(schema.size());
+  StateStore::Growth growth = store().grow(wishes, first);
 
   store().commit(std::move(growth));
-  set_rule_text(std::move(text));
-  set_undivided(std::move(undivided));
-  finish_.set_options(std::move(finish));
-  random_keys_.swap(keys);
-  kernels_.swap(kernels);
-  items_.swap(items);
-  constants_ = std::move(constants);
-  program_numbers_ = std::move(program_numbers);
-  group_of_ = std::move(group_of);
-  counts_ = std::move(counts);
-  numbers_ = std::move(numbers);
-  set_own_averages(std::move(averages));
-  forms_.swap(forms);
-  programs_.swap(programs);
-  step_plan().rules = forms_;
+  items_.resize(schema.size());
+  random_keys_.resize(first);
+  undivided().resize(first);
+  finish_.options().resize(first);
+  for (const ParameterFacts& each : facts) {
+    random_keys_.push_back(each.random_key);
+    undivided().push_back(each.undivided);
+    finish_.options().push_back(each.finish);
+  }
+  const auto replace = [&](Buffer& present, Buffer& larger) {
+    if (first == 0 || larger.data() != nullptr) present = std::move(larger);
+  };
+  replace(constants_, constants);
+  replace(program_numbers_, program_numbers);
+  replace(group_of_, group_of);
+  replace(counts_, counts);
+  replace(numbers_, numbers);
+  if (averages) set_own_averages(std::move(*averages));
+  if (changed) {
+    set_rule_text(std::move(changed->key));
+    groups_ = std::move(*changed);
+  }
+  step_plan().rules = groups_.forms;
   step_plan().constants = {constants_.as<rules::GroupConstants>(), lists};
-  step_plan().programs = programs_;
-  step_plan().program_numbers = {program_numbers_.as<double>(), lists * numbers_each};
+  step_plan().programs = groups_.programs;
+  step_plan().program_numbers = {program_numbers_.as<double>(), lists * groups_.numbers_each};
   step_plan().limits = limits;
   step_plan().prepared.forget();
-  if (has_own_constants()) list_numbers(schema);
-  state().set_flags(flags);
+  if (has_own_constants()) list_numbers(schema, to_list);
+  filled_ = false;
+  if (first == 0) {
+    state().set_flags(flags);
+  } else if (more > 0) {
+    set_all_used(false);
+  }
 }
 
 bool FirstOrderOptimizer::has_own_constants() const { return rules_.counts_each() || rules_.settles(); }
 
-void FirstOrderOptimizer::prepare_programs(const Schema& schema) {
-  for (const Parameter& parameter : schema) {
+void FirstOrderOptimizer::prepare_programs(const Schema& schema, std::size_t first) {
+  if (!rules_.any([](const Rule& rule) { return rule.program() != nullptr; })) return;
+  for (const Parameter& parameter : std::span(schema.begin(), schema.end()).subspan(first)) {
     const Rule& rule = rules_.of(parameter.group);
     if (rule.program() == nullptr) continue;
     const DType arithmetic = arithmetic_dtype(parameter.dtype);
@@ -224,33 +260,31 @@ void FirstOrderOptimizer::prepare_programs(const Schema& schema) {
   }
 }
 
-/// Where the step finds what is kept by parameter.
-void FirstOrderOptimizer::list_numbers(const Schema& schema) {
-  std::vector<std::int32_t> groups;
-  std::vector<double*> counts;
-  for (std::size_t i = 0; i < schema.size(); ++i) {
-    groups.push_back(schema[i].group);
-    counts.push_back(number_of(i, kSteps));
+/// Where the step finds what is kept by parameter. Fills `lists`.
+void FirstOrderOptimizer::list_numbers(const Schema& schema, NumberLists& lists) {
+  for (std::size_t k = 0; k < lists.groups.size(); ++k) {
+    const std::size_t i = lists.first + k;
+    lists.groups[k] = schema[i].group;
+    lists.counts[k] = number_of(i, kSteps);
+    lists.numbers[k] = number_places(schema, i);
   }
-  const auto send = [&](const Buffer& to, const void* from) {
-    if (to.bytes() > 0) site().queue().upload(to.data(), from, to.bytes());
+  const auto send = [&]<class T>(const Buffer& to, const std::vector<T>& from) {
+    if (to.bytes() == 0 || from.empty()) return;
+    site().queue().upload(to.as<T>() + lists.first, static_cast<const void*>(from.data()), from.size() * sizeof(T));
   };
-  const std::vector<rules::NumberPlaces> numbers = number_places(schema);
-  send(group_of_, groups.data());
-  send(counts_, static_cast<const void*>(counts.data()));
-  send(numbers_, numbers.data());
+  send(group_of_, lists.groups);
+  send(counts_, lists.counts);
+  send(numbers_, lists.numbers);
   step_plan().group_of = group_of_.as<std::int32_t>();
   if (rules_.counts_each()) step_plan().counts = counts_.as<double*>();
   if (rules_.settles()) step_plan().numbers = numbers_.as<rules::NumberPlaces>();
   plan_.counts_each = rules_.counts_each();
 }
 
-std::vector<rules::NumberPlaces> FirstOrderOptimizer::number_places(const Schema& schema) const {
-  std::vector<rules::NumberPlaces> places(schema.size());
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    for (std::size_t k = 0; k < rules_.of(schema[i].group).numbers().size(); ++k) {
-      places[i].of[k] = number_of(i, kNumbers + k);
-    }
+rules::NumberPlaces FirstOrderOptimizer::number_places(const Schema& schema, std::size_t parameter) const {
+  rules::NumberPlaces places;
+  for (std::size_t k = 0; k < rules_.of(schema[parameter].group).numbers().size(); ++k) {
+    places.of[k] = number_of(parameter, kNumbers + k);
   }
   return places;
 }
@@ -303,7 +337,7 @@ void FirstOrderOptimizer::fill_items() {
     item.gradient = grads()[i];
     if (!updates().empty()) item.update = updates()[i];
     const std::size_t list = has_own_constants() ? i : group;
-    item.kernel = kernels_[group];
+    item.kernel = groups_.kernels[group];
     item.constants = constants_.as<rules::GroupConstants>() + list;
     if (rule.program() != nullptr) item.program = &rule.program()->code();
     const std::span<const double> numbers = step_plan().program_numbers;
@@ -331,7 +365,9 @@ void FirstOrderOptimizer::fill_items() {
   plan_.maximize = rules_.maximize();
   plan_.prepared.forget();
   units_.fill(items_, rules_, schema());
-  sums_.fill(items_, number_places(schema()), rules_, schema(), work(), sharding());
+  std::vector<rules::NumberPlaces> places(items_.size());
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = number_places(schema(), i);
+  sums_.fill(items_, places, rules_, schema(), work(), sharding());
   std::vector<WholeNumbers> whole(items_.size());
   for (std::size_t i = 0; i < items_.size(); ++i) {
     for (std::size_t k = 0; k < WholeState::kMost; ++k) whole[i].of[k] = store().tensor(i, kWhole + k).numbers().data;

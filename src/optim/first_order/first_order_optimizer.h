@@ -39,35 +39,63 @@ class FirstOrderOptimizer final : public Optimizer {
   static constexpr std::size_t kWhole = kMaster + 4;                   ///< and the following
   static constexpr std::size_t kNumbers = kWhole + WholeState::kMost;  ///< likewise
 
+  /// What a step needs to know of each group.
+  struct GroupLists {
+    std::vector<rules::RuleForm> forms;
+    std::vector<const rules::text::Code*> programs;  ///< NULL = a rule of the list
+    std::vector<rules::KernelId> kernels;
+    std::size_t numbers_each = 0;  ///< the most constants of a program
+    std::string key;               ///< of all rules and kernels
+  };
+  struct ParameterFacts {
+    std::uint64_t random_key = 0;
+    double undivided = 0;
+    FinishOptions finish;
+  };
+
+  /// What is kept by parameter, of those from `first` on.
+  struct NumberLists {
+    std::size_t first = 0;
+    std::vector<std::int32_t> groups;
+    std::vector<double*> counts;
+    std::vector<rules::NumberPlaces> numbers;
+
+    void make_room(std::size_t parameters) {
+      groups.resize(parameters - first);
+      counts.resize(groups.size());
+      numbers.resize(groups.size());
+    }
+  };
+
   static Traits traits_of(const RulesByGroup& rules);
   static std::vector<StateWish> wishes_of(const Rule& rule, const Parameter& parameter,
                                           const HyperParameters& hyper_parameters);
+  /// Throws INVALID_ARGUMENT where a rule and its schedules do not go together.
+  GroupLists lists_of(const HyperParameters& hyper_parameters) const;
   void fill_items();
   /// Throws BACKEND_UNAVAILABLE for a rule that the backend cannot run.
-  void prepare_programs(const Schema& schema);
+  void prepare_programs(const Schema& schema, std::size_t first);
   void apply(double clip_value) override;
-  void prepare(const Schema& schema, const HyperParameters& hyper_parameters) override;
+  void prepare(const Schema& schema, const HyperParameters& hyper_parameters, std::size_t first) override;
   void on(StateEvent event) override;
   std::int64_t scratch_bytes() const override;
   OwnerOf owners(const Sharding* next) override;
   void set_all_used(bool all_used);
   /// Whether constants are by parameter, not by group.
   bool has_own_constants() const;
-  void list_numbers(const Schema& schema);
-  std::vector<rules::NumberPlaces> number_places(const Schema& schema) const;
+  void list_numbers(const Schema& schema, NumberLists& lists);
+  rules::NumberPlaces number_places(const Schema& schema, std::size_t parameter) const;
   std::vector<OwnAverage> own_averages(std::int32_t groups) const;
   /// A number that is kept for each parameter; NULL = it is not.
   double* number_of(std::size_t parameter, std::size_t slot) const;
 
   RulesByGroup rules_;
-  std::vector<rules::RuleForm> forms_;              // by group
-  Buffer constants_;                                // rules::GroupConstants, by group, or by parameter
-  std::vector<const rules::text::Code*> programs_;  // by group; NULL = a rule of the list
-  Buffer program_numbers_;                          // as many doubles for each of constants_
-  Buffer group_of_;                                 // where constants_ are by parameter, std::int32_t
-  Buffer counts_;                                   // by parameter, double*, if each counts its steps
+  GroupLists groups_;
+  Buffer constants_;                        // rules::GroupConstants, by group, or by parameter
+  Buffer program_numbers_;                  // as many doubles for each of constants_
+  Buffer group_of_;                         // where constants_ are by parameter, std::int32_t
+  Buffer counts_;                           // by parameter, double*, if each counts its steps
   Buffer numbers_;                          // by parameter, rules::NumberPlaces, if rules settle their constants
-  std::vector<rules::KernelId> kernels_;    // by group
   std::vector<std::uint64_t> random_keys_;  // by parameter
   std::vector<UpdateItem> items_;
   UpdatePlan plan_;  // of items_

@@ -386,9 +386,9 @@ RulesByGroup::RulesByGroup(std::vector<Rule> rules) : rules_(std::move(rules)) {
   check_equal("step_counting", &Rule::counts_each);
 }
 
-void RulesByGroup::check(const Schema& schema) const {
+void RulesByGroup::check(const Schema& schema, std::size_t first) const {
   if (rules_.size() == 1) return;
-  for (const Parameter& parameter : schema) {
+  for (const Parameter& parameter : std::span(schema.begin(), schema.end()).subspan(first)) {
     if (static_cast<std::size_t>(parameter.group) < rules_.size()) continue;
     fail_argument("parameter '{}': its group is {}, and there are rules for groups 0 to {}", parameter.name,
                   parameter.group, rules_.size() - 1);

@@ -209,8 +209,8 @@ class RulesByGroup {
   const Rule& of(std::int32_t group) const {
     return rules_.size() == 1 ? rules_.front() : rules_[static_cast<std::size_t>(group)];
   }
-  /// Throws INVALID_ARGUMENT for a parameter whose group has no rule.
-  void check(const Schema& schema) const;
+  /// Throws INVALID_ARGUMENT for a parameter whose group has no rule; those before `first` have one.
+  void check(const Schema& schema, std::size_t first) const;
 
   /// "adam"; of several, "lion+adam".
   std::string name() const;

@@ -27,9 +27,9 @@ bool meets_new(const PreconditioningStep& step) {
 }
 
 /// Throws OUT_OF_MEMORY if there is not even room for one number each: to list the blocks of so many takes minutes.
-void check_room(const Site& site, const Schema& schema) {
+void check_room(const Site& site, const Schema& schema, std::size_t first) {
   constexpr std::int64_t kLarge = std::int64_t{1} << 32;
-  for (const Parameter& parameter : schema) {
+  for (const Parameter& parameter : std::span(schema.begin(), schema.end()).subspan(first)) {
     if (parameter.size > kLarge)
       site.allocate(static_cast<std::size_t>(parameter.size * size_of(arithmetic_dtype(parameter.dtype))), false);
   }
@@ -83,7 +83,7 @@ Shampoo::Shampoo(std::shared_ptr<Context> context, const gradstep_shampoo_option
       staging_(site()),
       roots_(site(), *preconditioning_, options_, schema(), this->context()->log()) {
   set_rule_text(rule_text_of(options_, preconditioning_->arithmetic()));
-  prepare(schema(), hyper_parameters());
+  prepare(schema(), hyper_parameters(), 0);
   list_work();
 }
 
@@ -105,11 +105,11 @@ bool Shampoo::wants_preconditioner(const Parameter& parameter, const HyperParame
 }
 
 /// Everything that can throw happens on the side.
-void Shampoo::prepare(const Schema& schema, const HyperParameters& hyper_parameters) {
-  check_room(site(), schema);
+void Shampoo::prepare(const Schema& schema, const HyperParameters& hyper_parameters, std::size_t first) {
+  check_room(site(), schema, first);
   std::vector<ShampooState> fresh;
   std::vector<ParameterWish> wishes;
-  for (std::size_t i = 0; i < schema.size(); ++i) {
+  for (std::size_t i = first; i < schema.size(); ++i) {
     check_parameter(options_, schema[i]);
     const bool wanted = wants_preconditioner(schema[i], hyper_parameters);
     const bool is_known = i < parameters_.size();
@@ -135,8 +135,8 @@ void Shampoo::prepare(const Schema& schema, const HyperParameters& hyper_paramet
     wishes.push_back({shampoo_wishes(options_, schema[i], is_fresh ? fresh.back() : known, has_momentum, epsilon),
                       slice_of(schema, i)});
   }
-  StateStore::Growth growth = store().grow(wishes);
-  parameters_.reserve(schema.size());
+  StateStore::Growth growth = store().grow(wishes, first);
+  if (schema.size() > parameters_.capacity()) parameters_.reserve(std::max(schema.size(), 2 * parameters_.size()));
 
   store().commit(std::move(growth));
   planned_ = false;
@@ -149,7 +149,7 @@ void Shampoo::prepare(const Schema& schema, const HyperParameters& hyper_paramet
   }
   roots_.follow(parameters_);
   step_plan().limits = limits_of(parameters_);
-  for (std::size_t i = 0; i < schema.size(); ++i) {
+  for (std::size_t i = first; i < schema.size(); ++i) {
     parameters_[i].preconditioned = wants_preconditioner(schema[i], hyper_parameters);
   }
 }

@@ -32,7 +32,7 @@ class Shampoo final : public Optimizer {
 
  private:
   void apply(double clip_value) override;
-  void prepare(const Schema& schema, const HyperParameters& hyper_parameters) override;
+  void prepare(const Schema& schema, const HyperParameters& hyper_parameters, std::size_t first) override;
   void on(StateEvent event) override;
   OwnerOf owners(const Sharding* next) override;
   std::int64_t scratch_bytes() const override;

@@ -36,7 +36,7 @@ std::size_t StateStore::find(std::size_t parameter, const char* name) const {
 }
 
 std::span<const std::int64_t> StateStore::shape(std::size_t parameter, std::size_t slot) const {
-  const StateWish& about = *parameters_[parameter][slot].about;
+  const Description& about = *parameters_[parameter][slot].about;
   return about.is_whole ? std::span<const std::int64_t>(about.shape) : std::span<const std::int64_t>();
 }
 
@@ -77,34 +77,52 @@ bool StateStore::begins_anew(std::size_t parameter, const ParameterWish& wish) c
                              [&](const StateWish& w) { return !w.is_whole && !is_active(parameter, w.slot); });
 }
 
-StateStore::Growth StateStore::grow(std::span<const ParameterWish> wishes) const {
+std::shared_ptr<const StateStore::Description> StateStore::describe(const StateWish& wish) {
+  if (wish.slot >= described_.size()) described_.resize(wish.slot + 1);
+  std::shared_ptr<const Description>& last = described_[wish.slot];
+  const bool is_known =
+      last != nullptr && last->name == wish.name && last->shape == wish.shape && last->is_whole == wish.is_whole;
+  if (!is_known) last = std::make_shared<const Description>(Description{wish.name, wish.shape, wish.is_whole});
+  return last;
+}
+
+StateStore::Growth StateStore::grow(std::span<const ParameterWish> wishes, std::size_t first) {
+  const std::size_t count = first + wishes.size();
+  if (count > parameters_.capacity()) {
+    parameters_.reserve(parameters_.empty() ? count : std::max(count, 2 * parameters_.size()));
+  }
   Growth growth;
-  growth.parameters = parameters_;
+  growth.first = first;
+  growth.parameters.assign(parameters_.begin() + static_cast<std::ptrdiff_t>(first), parameters_.end());
   growth.parameters.resize(wishes.size());
   std::vector<Position> fresh;
   for (std::size_t i = 0; i < wishes.size(); ++i) {
     std::vector<Entry>& entries = growth.parameters[i];
     for (Entry& entry : entries) entry.active = false;
+    std::size_t slots = entries.size();
+    for (const StateWish& wish : wishes[i].tensors) slots = std::max(slots, wish.slot + 1);
+    entries.reserve(slots);
+    entries.resize(slots);
     for (const StateWish& wish : wishes[i].tensors) {
-      if (wish.slot >= entries.size()) entries.resize(wish.slot + 1);
       Entry& entry = entries[wish.slot];
       entry.active = true;
       if (entry.tensor.exists()) continue;
-      entry.about = std::make_shared<const StateWish>(wish);
+      entry.about = describe(wish);
       entry.tensor = StateTensor(wish.form, wish.is_whole ? Slice{0, wish.form.size()} : wishes[i].slice);
       fresh.push_back({i, wish.slot});
     }
   }
   make(growth.parameters, fresh);
-  std::vector<std::uint8_t> flags = flags_.read(site_);
-  flags.resize(wishes.size());
-  growth.flags = UsedFlags(site_, flags.size(), flags_at_site_);
-  growth.flags.write(site_, flags);
+  if (flags_.size() == 0) {
+    growth.flags.emplace(site_, count, flags_at_site_);
+  } else if (!flags_.has_room_for(count)) {
+    growth.flags = flags_.enlarged(site_, count);
+  }
   // What was switched off is nobody's: it may begin anew before the rest is taken over.
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+  for (std::size_t i = first; i < parameters_.size(); ++i) {
     for (std::size_t slot = 0; slot < parameters_[i].size(); ++slot) {
       const Entry& before = parameters_[i][slot];
-      const bool comes_back = before.tensor.exists() && !before.active && growth.parameters[i][slot].active;
+      const bool comes_back = before.tensor.exists() && !before.active && growth.parameters[i - first][slot].active;
       if (comes_back && !before.about->is_whole) before.tensor.write_initial(context_, site_);
     }
   }
@@ -112,8 +130,11 @@ StateStore::Growth StateStore::grow(std::span<const ParameterWish> wishes) const
 }
 
 void StateStore::commit(Growth growth) noexcept {
-  parameters_ = std::move(growth.parameters);
-  flags_ = std::move(growth.flags);
+  const std::size_t count = growth.first + growth.parameters.size();
+  parameters_.resize(growth.first);
+  for (std::vector<Entry>& entries : growth.parameters) parameters_.push_back(std::move(entries));
+  if (growth.flags) flags_ = std::move(*growth.flags);
+  flags_.resize(count);
 }
 
 void StateStore::prepare_move(FunctionRef<StatePlace(std::size_t, std::size_t)> place, bool gathers, bool keep) {
@@ -193,9 +214,16 @@ void StateStore::discard_move() noexcept {
 }
 
 std::size_t StateStore::bytes() const {
-  std::size_t bytes = flags_.bytes();
+  std::size_t bytes = flags_.bytes() + parameters_.capacity() * sizeof(std::vector<Entry>);
+  const Buffer* last_memory = nullptr;
   for (const std::vector<Entry>& entries : parameters_) {
-    bytes += entries.capacity() * (sizeof(Entry) + sizeof(StateWish));
+    bytes += allocated_bytes(entries.capacity() * sizeof(Entry));
+    for (const Entry& entry : entries) {
+      bytes += entry.tensor.padding();
+      const Buffer* memory = entry.tensor.memory();
+      if (memory != last_memory) bytes += allocated_bytes(sizeof(Buffer) + 2 * sizeof(void*)) + kAlignment;
+      last_memory = memory;
+    }
   }
   return bytes;
 }

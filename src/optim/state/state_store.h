@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -79,9 +80,10 @@ class StateStore {
   UsedFlags& flags() { return flags_; }
   const UsedFlags& flags() const { return flags_; }
 
-  /// Makes what is missing, aside, for parameters that are known or new. Throws with everything as before.
+  /// Makes what is missing, aside, for the parameters from `first` on, known or new, whose wishes these are. Throws
+  /// with everything as before.
   struct Growth;
-  Growth grow(std::span<const ParameterWish> wishes) const;
+  Growth grow(std::span<const ParameterWish> wishes, std::size_t first = 0);
   void commit(Growth growth) noexcept;
   /// Will one of these tensors begin, or begin again, with numbers that no gradient has gone into?
   bool begins_anew(std::size_t parameter, const ParameterWish& wish) const;
@@ -102,9 +104,15 @@ class StateStore {
   std::size_t bytes() const;
 
  private:
+  /// What is said of a tensor beside its form. Tensors of many parameters share it.
+  struct Description {
+    std::string name;
+    std::vector<std::int64_t> shape;
+    bool is_whole = false;
+  };
   /// A place in a parameter's list. Its description stays where it is: views show its shape.
   struct Entry {
-    std::shared_ptr<const StateWish> about;
+    std::shared_ptr<const Description> about;
     StateTensor tensor;
     std::int32_t owner = -1;
     bool active = false;
@@ -121,12 +129,14 @@ class StateStore {
   }
   static std::vector<StoredState> stored(std::size_t parameter, const Entry& entry);
   void make(Entries& entries, std::span<const Position> positions) const;
+  std::shared_ptr<const Description> describe(const StateWish& wish);
 
   const Context& context_;
   const Site& site_;
   bool flags_at_site_;
   Entries parameters_;
   UsedFlags flags_;
+  std::vector<std::shared_ptr<const Description>> described_;  // by slot: the last ones
   // Between prepare_move() and commit_move().
   Entries next_;
   std::vector<Position> moved_;
@@ -135,8 +145,9 @@ class StateStore {
 
 /// What waits to be taken over.
 struct StateStore::Growth {
-  Entries parameters;
-  UsedFlags flags;
+  std::size_t first = 0;
+  Entries parameters;  ///< from there on
+  std::optional<UsedFlags> flags;
 };
 
 }  // namespace gradstep

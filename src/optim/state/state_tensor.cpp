@@ -160,28 +160,63 @@ void StateTensor::append_stored(std::size_t parameter, const std::string& name, 
   }
 }
 
+std::size_t StateTensor::padding() const {
+  return is_here() ? Layout(*this).bytes() - static_cast<std::size_t>(form_.bytes(slice_.size)) : 0;
+}
+
+void StateTensor::place(const Layout& layout, std::byte* numbers, std::byte* factors, std::byte* diagonal) {
+  if (layout.numbers > 0) numbers_ = numbers;
+  if (layout.factors > 0) factors_ = factors;
+  if (layout.diagonal > 0) diagonal_ = diagonal;
+}
+
 void allocate_tensors(const Site& site, std::span<StateTensor* const> tensors, bool side_by_side) {
+  const auto allocate = [&](std::size_t bytes) {
+    return std::make_shared<const Buffer>(site.allocate(bytes, /*zeroed=*/true));
+  };
+  if (!side_by_side) {
+    constexpr std::size_t kShared = std::size_t{256} << 10;
+    // Streams that are whole pages apart would wait for one another.
+    const auto room = [](const StateTensor* tensor) {
+      const std::size_t bytes = StateTensor::Layout(*tensor).bytes();
+      return bytes % 4096 == 0 ? bytes + kAlignment : bytes;
+    };
+    for (auto begin = tensors.begin(); begin != tensors.end();) {
+      auto end = begin;
+      std::size_t bytes = 0;
+      do {
+        bytes += room(*end++);
+      } while (end != tensors.end() && bytes + room(*end) <= kShared);
+      const auto memory = allocate(end == begin + 1 ? StateTensor::Layout(**begin).bytes() : bytes);
+      for (auto* at = memory->as<std::byte>(); begin != end; ++begin) {
+        StateTensor& tensor = **begin;
+        const StateTensor::Layout layout(tensor);
+        tensor.memory_ = memory;
+        tensor.place(layout, at, at + layout.numbers, at + layout.numbers + layout.factors);
+        at += room(&tensor);
+      }
+    }
+    return;
+  }
   std::vector<StateTensor*> sorted(tensors.begin(), tensors.end());
   const auto form_of = [](const StateTensor* tensor) {
     const TensorForm& form = tensor->form_;
     return std::tuple(form.rows, form.columns, form.encoding);
   };
-  if (side_by_side) std::ranges::stable_sort(sorted, {}, form_of);
+  std::ranges::stable_sort(sorted, {}, form_of);
   for (auto begin = sorted.begin(); begin != sorted.end();) {
-    const auto end = side_by_side ? std::find_if(begin, sorted.end(),
-                                                 [&](const StateTensor* t) { return form_of(t) != form_of(*begin); })
-                                  : begin + 1;
+    const auto end =
+        std::find_if(begin, sorted.end(), [&](const StateTensor* t) { return form_of(t) != form_of(*begin); });
     const auto count = static_cast<std::size_t>(end - begin);
     const StateTensor::Layout layout(**begin);
-    const auto memory = std::make_shared<const Buffer>(site.allocate(count * layout.bytes(), /*zeroed=*/true));
+    const auto memory = allocate(count * layout.bytes());
+    auto* const numbers = memory->as<std::byte>();
+    std::byte* const factors = numbers + count * layout.numbers;
+    std::byte* const diagonals = factors + count * layout.factors;
     for (std::size_t k = 0; begin != end; ++begin, ++k) {
-      StateTensor& tensor = **begin;
-      auto* const bytes = memory->as<std::byte>();
-      tensor.memory_ = memory;
-      if (layout.numbers > 0) tensor.numbers_ = bytes + k * layout.numbers;
-      std::byte* const lists = bytes + count * layout.numbers;
-      if (layout.factors > 0) tensor.factors_ = lists + k * layout.factors;
-      if (layout.diagonal > 0) tensor.diagonal_ = lists + count * layout.factors + k * layout.diagonal;
+      (*begin)->memory_ = memory;
+      (*begin)->place(layout, numbers + k * layout.numbers, factors + k * layout.factors,
+                      diagonals + k * layout.diagonal);
     }
   }
 }

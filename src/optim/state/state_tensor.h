@@ -59,6 +59,11 @@ class StateTensor {
   /// In integer codes, which no view shows.
   bool is_coded() const { return form_.encoding >= Encoding::blocks; }
 
+  /// What its numbers lie in, perhaps with others'.
+  const Buffer* memory() const { return memory_.get(); }
+  /// Bytes of that which no number fills.
+  std::size_t padding() const;
+
   /// The numbers as they are kept.
   Array numbers() const;
   float* factors() const { return static_cast<float*>(factors_); }
@@ -79,6 +84,7 @@ class StateTensor {
   friend void allocate_tensors(const Site& site, std::span<StateTensor* const> tensors, bool side_by_side);
   struct Layout;
 
+  void place(const Layout& layout, std::byte* numbers, std::byte* factors, std::byte* diagonal);
   CodedNumbers codes() const;
 
   bool exists_ = false;
@@ -90,8 +96,8 @@ class StateTensor {
   std::shared_ptr<const Buffer> memory_;
 };
 
-/// Gives tensors memory of zeros. `side_by_side`: those of one form lie at one distance, in the order of the list and
-/// each at a multiple of 64 bytes, so that a device can take them in one batch.
+/// Gives tensors memory of zeros, which small ones share. `side_by_side`: those of one form lie at one distance, in the
+/// order of the list and each at a multiple of 64 bytes, so that a device can take them in one batch.
 void allocate_tensors(const Site& site, std::span<StateTensor* const> tensors, bool side_by_side);
 
 }  // namespace gradstep

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -17,7 +18,7 @@ class UsedFlags {
  public:
   UsedFlags() = default;
   /// All 0.
-  UsedFlags(const Site& site, std::size_t count, bool at_site) : at_site_(at_site) {
+  UsedFlags(const Site& site, std::size_t count, bool at_site) : at_site_(at_site), count_(count) {
     if (at_site) {
       there_ = site.allocate(count, /*zeroed=*/true);
     } else {
@@ -25,12 +26,25 @@ class UsedFlags {
     }
   }
 
-  std::size_t size() const { return at_site_ ? there_.bytes() : here_.size(); }
-  std::size_t bytes() const { return size(); }
+  std::size_t size() const { return count_; }
+  std::size_t bytes() const { return at_site_ ? there_.bytes() : here_.capacity(); }
+  bool has_room_for(std::size_t count) const { return count <= bytes(); }
+  /// These and, behind them, as many that are 0 as has_room_for() allows; the new ones are there after resize().
+  UsedFlags enlarged(const Site& site, std::size_t count) const {
+    UsedFlags larger(site, count_ == 0 ? count : std::max(count, 2 * count_), at_site_);
+    larger.write(site, read(site));
+    larger.resize(count_);
+    return larger;
+  }
+  /// To no less than there are; all that there is room for.
+  void resize(std::size_t count) noexcept {
+    count_ = count;
+    if (!at_site_) here_.resize(count);
+  }
   /// Waits for queued work.
   std::vector<std::uint8_t> read(const Site& site) const {
     if (!at_site_) return here_;
-    std::vector<std::uint8_t> flags(there_.bytes());
+    std::vector<std::uint8_t> flags(count_);
     site.queue().download(flags.data(), there_.data(), flags.size());
     return flags;
   }
@@ -56,6 +70,7 @@ class UsedFlags {
 
  private:
   bool at_site_ = false;
+  std::size_t count_ = 0;
   Buffer there_;
   std::vector<std::uint8_t> here_;
 };

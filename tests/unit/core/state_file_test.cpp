@@ -164,21 +164,94 @@ TEST(StateFile, AHundredThousandTensorsAreReadInOneGo) {
   loaded.check_all_taken();
 }
 
-TEST(StateFile, NamesThatTakeMoreThanAHeaderAreNotWritten) {
-  SavedPart part;
-  part.set("long", std::string(100'000'000, 'x'));
+std::string packed_file() {
   Memory memory;
-  expect_error(GRADSTEP_ERR_UNSUPPORTED, "a file has room for 100000000",
-               [&] { write_state_file(&memory, "example", {{"", part}}); });
-  EXPECT_EQ(memory.bytes, "");
+  const std::map<std::string, SavedPart> parts = {{"a/", example()}};
+  StateWriter("example", parts, /*longest_header=*/300).write(&memory);
+  return memory.bytes;
+}
+
+TEST(StateFile, WhatAHeaderHasNoRoomForIsPackedAndComesBack) {
+  const StateFile plain = read_bytes(example_file());
+  const StateFile packed = read_bytes(packed_file());
+  packed.check_kind("example");
+  auto metadata = plain.metadata();
+  EXPECT_EQ(metadata.at("gradstep.format"), "1");
+  metadata.at("gradstep.format") = "2";
+  EXPECT_EQ(packed.metadata(), metadata);
+  ASSERT_EQ(packed.tensors().size(), plain.tensors().size());
+  for (const auto& [key, expected] : plain.tensors()) {
+    const StateFile::Tensor& found = packed.tensors().at(key);
+    EXPECT_EQ(found.dtype, expected.dtype) << key;
+    EXPECT_EQ(found.shape, expected.shape) << key;
+    ASSERT_EQ(found.bytes, expected.bytes) << key;
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(found.data), static_cast<std::size_t>(found.bytes)),
+              std::string(reinterpret_cast<const char*>(expected.data), static_cast<std::size_t>(expected.bytes)))
+        << key;
+  }
+}
+
+TEST(StateFile, APackedFileHasTheLayoutOfSafetensors) {
+  const std::string bytes = packed_file();
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof length);
+  EXPECT_LE(length, 300U);
+  const auto header = nlohmann::json::parse(bytes.substr(8, length));
+  EXPECT_EQ(header.at("__metadata__"), (nlohmann::json{{"gradstep.format", "2"}, {"gradstep.kind", "example"}}));
+  const auto& listed = header.at("gradstep.header");
+  const auto size = listed.at("shape").at(0).get<std::size_t>();
+  EXPECT_EQ(listed.at("dtype"), "U8");
+  EXPECT_EQ(listed.at("data_offsets"), (std::vector<std::size_t>{0, size}));
+  EXPECT_EQ(header.at("gradstep.tensors").at("dtype"), "U8");
+  EXPECT_EQ(header.at("gradstep.tensors").at("shape"), (std::vector<std::size_t>{27}));
+  EXPECT_EQ(header.at("gradstep.tensors").at("data_offsets"), (std::vector<std::size_t>{size, size + 27}));
+  EXPECT_EQ(header.at("gradstep.checksum").at("data_offsets"), (std::vector<std::size_t>{size + 27, size + 35}));
+  const auto within = nlohmann::json::parse(bytes.substr(8 + length, size));
+  EXPECT_EQ(within.at("a/p/codes").at("data_offsets"), (std::vector<int>{24, 27}));
+  EXPECT_EQ(std::memcmp(bytes.data() + 8 + length + size, kNumbers.data(), 24), 0);
+}
+
+TEST(StateFile, APartOfAPackedTensorIsKept) {
+  Memory memory(packed_file());
+  const StateFile file(memory, false, {{"a/p/numbers", {8, 12}}});
+  const StateFile::Tensor& numbers = file.tensors().at("a/p/numbers");
+  ASSERT_EQ(numbers.bytes, 12);
+  EXPECT_EQ(std::memcmp(numbers.data, kNumbers.data() + 2, 12), 0);
+}
+
+TEST(StateFile, NamesThatTakeMoreThanAHeaderArePacked) {
+  SavedPart part;
   part.set("long", std::string(99'999'000, 'x'));
-  read_bytes(saved_bytes("example", {{"", part}}));
+  EXPECT_EQ(read_bytes(saved_bytes("example", {{"", part}})).metadata().at("gradstep.format"), "1");
+  part.set("long", std::string(100'000'000, 'x'));
+  const StateFile file = read_bytes(saved_bytes("example", {{"", part}}));
+  EXPECT_EQ(file.metadata().at("gradstep.format"), "2");
+  EXPECT_EQ(file.metadata().at("long"), part.metadata.at("long"));
+}
+
+TEST(StateFile, PackedFormsThatNoWriterMakesAreCorrupt) {
+  const std::string within = R"({"__metadata__":{"gradstep.format":"2","gradstep.kind":"k"},)"
+                             R"("t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+  const auto header = [&](const std::string& tensors, std::size_t size) {
+    const std::size_t listed = within.size();
+    return fmt::format(R"({{"__metadata__":{{"gradstep.format":"2","gradstep.kind":"k"}},)"
+                       R"("gradstep.header":{{"dtype":"U8","shape":[{}],"data_offsets":[0,{}]}},)"
+                       R"("{}":{{"dtype":"U8","shape":[{}],"data_offsets":[{},{}]}},)"
+                       R"("gradstep.checksum":{{"dtype":"U64","shape":[1],"data_offsets":[{},{}]}}}})",
+                       listed, listed, tensors, size, listed, listed + size, listed + size, listed + size + 8);
+  };
+  Memory fine(file_with(header("gradstep.tensors", 8), within + std::string(8, 'd')));
+  EXPECT_EQ(StateFile(fine, false).tensors().size(), 1U);
+  expect_corrupt(file_with(header("other", 8), within + std::string(8, 'd')), "its tensors are packed, and are not");
+  expect_corrupt(file_with(header("gradstep.tensors", 9), within + std::string(9, 'd')),
+                 "its packed tensors should have 8 bytes, 'gradstep.tensors' has 9");
 }
 
 TEST(StateFile, EveryTruncationIsCorrupt) {
-  const std::string bytes = example_file();
-  for (std::size_t size = 0; size < bytes.size(); ++size) expect_corrupt(bytes.substr(0, size));
-  expect_corrupt(bytes + 'x');
+  for (const std::string& bytes : {example_file(), packed_file()}) {
+    for (std::size_t size = 0; size < bytes.size(); ++size) expect_corrupt(bytes.substr(0, size));
+    expect_corrupt(bytes + 'x');
+  }
 }
 
 /// Gives the same byte after its text for ever, and counts.
@@ -218,12 +291,13 @@ TEST(StateFile, NoMoreIsReadThanItsHeaderSays) {
 }
 
 TEST(StateFile, EveryFlippedByteIsCorrupt) {
-  const std::string bytes = example_file();
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    for (const int flip : {0x01, 0x20, 0x80, 0xff}) {
-      std::string damaged = bytes;
-      damaged[i] = static_cast<char>(damaged[i] ^ flip);
-      expect_corrupt(damaged);
+  for (const std::string& bytes : {example_file(), packed_file()}) {
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      for (const int flip : {0x01, 0x20, 0x80, 0xff}) {
+        std::string damaged = bytes;
+        damaged[i] = static_cast<char>(damaged[i] ^ flip);
+        expect_corrupt(damaged);
+      }
     }
   }
 }
@@ -280,9 +354,9 @@ TEST(StateFile, FormsThatNoWriterMakesAreCorrupt) {
 
 TEST(StateFile, ALaterFormatIsUnsupported) {
   const std::string header =
-      R"({"__metadata__":{"gradstep.format":"2"},"gradstep.checksum":{"dtype":"U64","shape":[1],"data_offsets":[0,8]}})";
+      R"({"__metadata__":{"gradstep.format":"3"},"gradstep.checksum":{"dtype":"U64","shape":[1],"data_offsets":[0,8]}})";
   Memory memory(file_with(header, ""));
-  expect_error(GRADSTEP_ERR_UNSUPPORTED, "format 2", [&] { StateFile(memory, false); });
+  expect_error(GRADSTEP_ERR_UNSUPPORTED, "format 3", [&] { StateFile(memory, false); });
 }
 
 TEST(StateFile, WithoutAChecksumOnlyWhereThatIsAllowed) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optim/hyper_parameters.h"
 
+#include "tests/handles.h"
 #include "unit/optim/optimizer_fixture.h"
 
 namespace gradstep::test {
@@ -59,6 +60,67 @@ TEST(HyperParameters, ANumberInMemoryIsReadAndCheckedAtEveryRefresh) {
   h.grow(2);
   h.refresh(3);
   EXPECT_EQ(h.values(1)[1], 0);
+}
+
+Schedule inverse_time(double rate) {
+  auto inverse = gradstep_handles::defaults_of(gradstep_schedule_init);
+  inverse.kind = GRADSTEP_SCHEDULE_INVERSE_TIME;
+  inverse.init_value = 1;
+  inverse.decay_steps = 1;
+  inverse.decay_rate = rate;
+  return Schedule("schedule", &inverse);
+}
+
+TEST(HyperParameters, EachGroupHasTheValuesOfItsOwnSchedule) {
+  HyperParameters h(kFields, kValues, 5);
+  h.set(-1, "learning_rate", inverse_time(1));
+  h.set(2, "learning_rate", inverse_time(3));
+  h.set(3, "learning_rate", Schedule(0.75));
+  for (std::int64_t step = 0; step < 3; ++step) {
+    h.refresh(step);
+    EXPECT_FALSE(h.settled());
+    const double t = static_cast<double>(step);
+    const double expected[] = {1 / (1 + t), 1 / (1 + t), 1 / (1 + 3 * t), 0.75, 1 / (1 + t)};
+    for (std::int32_t g = 0; g < 5; ++g) {
+      EXPECT_EQ(h.values(g)[0], expected[g]) << "group " << g << ", step " << step;
+      EXPECT_EQ(h.values(g)[1], 0.5);
+    }
+  }
+  h.set(-1, "learning_rate", Schedule(0.25));
+  h.refresh(3);
+  EXPECT_TRUE(h.settled());
+  EXPECT_EQ(h.values(4)[0], 0.25);
+}
+
+TEST(HyperParameters, EveryGroupsCallbackIsAsked) {
+  int calls = 0;
+  auto asked = gradstep_handles::defaults_of(gradstep_schedule_init);
+  asked.kind = GRADSTEP_SCHEDULE_CALLBACK;
+  asked.user = &calls;
+  asked.function = [](void* user, std::int64_t /*step*/, double* value) -> gradstep_status {
+    *value = ++*static_cast<int*>(user);
+    return GRADSTEP_OK;
+  };
+  HyperParameters h(kFields, kValues, 2);
+  h.set(-1, "learning_rate", Schedule("schedule", &asked));
+  h.refresh(0);
+  h.refresh(1);
+  EXPECT_EQ(h.values(0)[0], 3);
+  EXPECT_EQ(h.values(1)[0], 4);
+}
+
+TEST(HyperParameters, AValueOutsideTheRangeOfAnyGroupChangesNothing) {
+  const rules::Field narrow[] = {{"learning_rate", rules::Range{0, 0.75}, rules::kRequired}};
+  const double values[] = {0.5};
+  const GroupFields groups[] = {{kFields, kValues}, {narrow, values}};
+  HyperParameters h(groups, 2);
+  h.set(-1, "learning_rate", inverse_time(1));
+  h.refresh(1);
+  EXPECT_EQ(h.values(0)[0], 0.5);
+  expect_error(GRADSTEP_ERR_NUMERIC, "learning_rate of group 1 at step 0: is 1, expected in [0, 0.75)",
+               [&] { h.refresh(0); });
+  EXPECT_EQ(h.values(0)[0], 0.5);
+  EXPECT_EQ(h.values(1)[0], 0.5);
 }
 
 TEST(HyperParameters, GroupsMayHaveFieldsOfTheirOwn) {
