@@ -41,8 +41,7 @@ class Context {
   /// The device that `backend` serves; the CPU if the backend is not one of this context's.
   gradstep_device device_of(const Backend& backend) const;
   /// The one of all parameters. Throws as backend(), UNSUPPORTED where they are on several devices, and OUT_OF_MEMORY
-  /// where no memory could hold them, before anything is made of them.
-  /// Those before `first` were checked before.
+  /// where no memory could hold them, before anything is made of them. Parameters before `first` have been checked.
   Site site(const Schema& schema, std::size_t first = 0) const;
 
   const std::shared_ptr<Allocator>& allocator() const { return allocator_; }

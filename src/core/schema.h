@@ -41,9 +41,9 @@ class Schema {
   auto begin() const { return parameters_.begin(); }
   auto end() const { return parameters_.end(); }
   std::int32_t group_count() const { return groups_; }
-  /// Of all numbers of the parameters.
+  /// What all numbers of the parameters take.
   double bytes() const { return bytes_; }
-  /// Of what is kept here of the parameters.
+  /// What is kept here of the parameters takes so many.
   std::size_t own_bytes() const;
   bool is_all_f64() const {
     return std::ranges::all_of(parameters_, [](const Parameter& parameter) { return parameter.dtype == DType::f64; });

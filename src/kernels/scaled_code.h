@@ -54,7 +54,7 @@ struct Float8 {
   static constexpr std::int64_t kBlock = 256;
   static constexpr float kLargest = kExponentBits == 4 ? 448.0F : 57344.0F;
 
-  /// Of finite numbers that round to kLargest at most.
+  /// The numbers are finite and round to kLargest at most.
   template <class Words>
   GRADSTEP_FORMULA static Words encode(Words numbers) {
     using L = Lanes<Words>;

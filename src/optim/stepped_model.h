@@ -104,8 +104,7 @@ class SteppedModel {
   /// When all state is there: a list of the work on more than memory can hold takes minutes.
   void list_work();
 
-  /// Parameters to come, in three parts: the first one throws where they cannot; the others cannot fail, of which
-  /// one follows.
+  /// Parameters to come: announce() throws where they cannot. Then either withdraw() or take_in(); neither fails.
   void announce(const gradstep_parameter* parameters, std::size_t n);
   void withdraw(std::size_t known) noexcept { schema_.shrink(known); }
   void take_in(std::size_t known) noexcept;

@@ -51,14 +51,20 @@ void Bucket::deal(BucketSlices slices) {
   collect();
   slices_ = std::move(slices);
   exchange_->deal(&*slices_);
-  itself_.clear();
+  forget_plans();
 }
 
 void Bucket::collect() noexcept {
   if (!slices_) return;
   exchange_->deal(nullptr);
   slices_.reset();
+  forget_plans();
+}
+
+/// What is packed, and where the result lies, has changed.
+void Bucket::forget_plans() noexcept {
   itself_.clear();
+  for (Packing& packing : packings_) packing.version = 0;
 }
 
 /// Where the parameter at `position` is packed.

@@ -70,6 +70,7 @@ class Bucket {
     OwnPlan<CombinePlan, CombineItem> sums;
   };
 
+  void forget_plans() noexcept;
   Array packed_in(const Array& whole, std::size_t position) const;
   CombineItem addition_of(std::size_t position, const Array& grad) const;
   Packing& packing_of(const BufferList& grads);

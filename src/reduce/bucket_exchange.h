@@ -76,10 +76,12 @@ class BucketExchange {
  protected:
   /// exchange() can stop at the slices of each rank.
   virtual bool can_scatter() const { return false; }
+  /// Packs where nothing of the bucket's own memory is needed.
+  void do_without_memory() noexcept { memory_.do_without(); }
   /// The memory of what is packed is a pool's.
   virtual void lend_from(MemoryPool* pool) { memory_.lend_from(pool); }
   const BucketSlices& slices() const { return *slices_; }
-  /// Of an array that has `begin` elements before them.
+  /// Elements [begin, begin + count) of a contiguous array.
   static Array part(const Array& of, std::int64_t begin, std::int64_t count) {
     return compact_array(static_cast<std::byte*>(of.data) + begin * size_of(of.dtype), count, of.dtype);
   }

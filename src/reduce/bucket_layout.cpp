@@ -79,8 +79,7 @@ std::vector<BucketChoice> BucketLayout::choose(const std::vector<BucketPlan>& pl
     resources_.context->log().write(
         GRADSTEP_LOG_INFO,
         "reducer: bucket {} of {} elements: mode auto is {}{}; predicted nanoseconds: dense {}, half {}, int8 {}, int4 "
-        "{}, "
-        "fp8 {}, powersgd {}, sparse_topk gathered {}, split {} (0: no candidate)",
+        "{}, fp8 {}, powersgd {}, sparse_topk gathered {}, split {} (0: no candidate)",
         b, plans[b].elements, mode_name(choices[b].mode), choices[b].by_hosts != 0 ? ", by hosts" : "",
         stats.predicted_dense_nanoseconds, stats.predicted_half_nanoseconds, stats.predicted_int8_nanoseconds,
         stats.predicted_int4_nanoseconds, stats.predicted_fp8_nanoseconds, stats.predicted_powersgd_nanoseconds,

@@ -139,7 +139,7 @@ void BucketQueue::serve(Track& track) noexcept {
       const std::lock_guard lock(mutex_);
       if (track.next >= full_ || has_stopped()) {
         track.serving = false;
-        exchanged_.notify_all();
+        exchanged_->notify_all();
         return;
       }
       bucket = track.next;
@@ -154,13 +154,13 @@ void BucketQueue::serve(Track& track) noexcept {
     ended_[bucket] = Clock::now();
     track.next += tracks_.size();
     if (failure_ == GRADSTEP_OK) ++done_;
-    exchanged_.notify_all();
+    exchanged_->notify_all();
   }
 }
 
 void BucketQueue::wait_for_room(std::size_t most) {
   std::unique_lock lock(mutex_);
-  exchanged_.wait(lock, [&] { return full_ <= done_ + most || failure_ != GRADSTEP_OK || !is_serving(); });
+  exchanged_->wait(lock, [&] { return full_ <= done_ + most || failure_ != GRADSTEP_OK || !is_serving(); });
 }
 
 void BucketQueue::wait_for_served() {

@@ -13,11 +13,13 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "comm/communicator.h"
 #include "core/deadline.h"
 #include "core/fork_generation.h"
+#include "core/fork_safe.h"
 #include "gradstep/base.h"
 #include "reduce/bucket.h"
 
@@ -86,7 +88,7 @@ class BucketQueue {
   bool overlaps_;
   std::vector<Clock::duration> waited_;  // by bucket
 
-  std::condition_variable exchanged_;
+  ForkSafe<std::condition_variable> exchanged_{std::in_place};  // full_, done_ or a failure has changed
   mutable std::mutex mutex_;              // guards all below, and what tracks have, while progress threads serve
   std::size_t full_ = 0;                  // buckets that may leave
   std::size_t done_ = 0;                  // how many are exchanged

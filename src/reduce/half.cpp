@@ -26,7 +26,7 @@ void HalfExchange::lend_from(MemoryPool* pool) {
 
 void HalfExchange::take_memory() {
   wire_memory_.take(resources_.site);
-  if (!narrows_while_packing()) BucketExchange::take_memory();
+  narrows_while_packing() ? do_without_memory() : BucketExchange::take_memory();
 }
 
 void HalfExchange::give_memory(const Event& last_use) noexcept {

@@ -23,20 +23,12 @@ Buffer MemoryPool::take(const Site& site, std::size_t bytes) {
     }
     free_.reserve(free_.capacity() + 1);  // give() takes no memory
   }
-  Buffer buffer = site.allocate(bytes, /*zeroed=*/false);
-  const std::lock_guard lock(mutex_);
-  bytes_ += static_cast<std::int64_t>(bytes);
-  return buffer;
+  return site.allocate(bytes, /*zeroed=*/false);
 }
 
 void MemoryPool::give(Buffer buffer, Event last_use) noexcept {
   const std::lock_guard lock(mutex_);
   free_.push_back({std::move(buffer), std::move(last_use)});
-}
-
-std::int64_t MemoryPool::bytes() const {
-  const std::lock_guard lock(mutex_);
-  return bytes_;
 }
 
 LentMemory::LentMemory(const Site& site, std::size_t bytes, bool zeroed)
@@ -47,6 +39,10 @@ void LentMemory::take(const Site& site) {
   buffer_ = {};
   buffer_ = pool_->take(site, bytes_);
   is_lent_ = true;
+}
+
+void LentMemory::do_without() noexcept {
+  if (pool_ != nullptr && !is_lent_) buffer_ = {};
 }
 
 void LentMemory::give(const Event& last_use) noexcept {

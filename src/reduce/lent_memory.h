@@ -13,7 +13,7 @@
 
 namespace gradstep {
 
-/// From any thread.
+/// Any thread may take and give.
 class MemoryPool {
  public:
   /// At least so many bytes: the smallest piece that is free, or a new one. Work that is put into the site's queue from
@@ -22,18 +22,14 @@ class MemoryPool {
   /// `last_use`: a point behind all work that uses it.
   void give(Buffer buffer, Event last_use) noexcept;
 
-  /// Of all pieces that exist.
-  std::int64_t bytes() const;
-
  private:
   struct Free {
     Buffer buffer;
     Event last_use;
   };
 
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   std::vector<Free> free_;
-  std::int64_t bytes_ = 0;
 };
 
 /// One bucket's: its own, or lent by a pool.
@@ -46,6 +42,8 @@ class LentMemory {
   void lend_from(MemoryPool* pool) { pool_ = pool; }
   /// Before the first use of a window; again, it does nothing.
   void take(const Site& site);
+  /// In take()'s stead where nothing is packed here: its own memory goes.
+  void do_without() noexcept;
   /// After the last one, which `last_use` is behind.
   void give(const Event& last_use) noexcept;
 

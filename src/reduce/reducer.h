@@ -67,8 +67,6 @@ class Reducer {
   /// Before the next window: undoes it.
   void collect() noexcept;
   bool is_dealt() const { return layout_.is_dealt(); }
-  /// Of the memory in which dealt buckets take turns.
-  std::int64_t lent_bytes() const { return resources_.pool->bytes(); }
   bool is_open() const { return open_; }
   /// wait() without commit().
   void finish_pushed();

@@ -138,6 +138,7 @@ bool Updater::push(const StepBuffers& buffers, double weight) {
 
 bool Updater::flush(const BufferList& params) {
   const Chain chain(*this);
+  if (!accumulator_ && reducer_ && reducer_->is_open()) return finish_pushed(params);
   if (waits()) {
     if (!accumulator_ && window_ == Window::full) {
       fail(GRADSTEP_ERR_INVALID_STATE,
@@ -145,7 +146,6 @@ bool Updater::flush(const BufferList& params) {
     }
     return finish_window({params, {}, {}}, 1);
   }
-  if (!accumulator_ && reducer_ && reducer_->is_open()) return finish_pushed(params);
   if (!accumulator_ || accumulator_->ready() || !accumulator_->flush()) return false;
   window_ = Window::open;
   ++stats_.windows;
@@ -164,8 +164,7 @@ void Updater::check_slices() const {
   }
   fail(GRADSTEP_ERR_INVALID_STATE,
        "the reducer brings each rank its slices of the gradients, expected sync 0 and an optimizer that is attached "
-       "with "
-       "it");
+       "with it");
 }
 
 /// The window that the host has pushed into the reducer. What ranks must agree on is compared behind its exchanges,
@@ -177,16 +176,19 @@ bool Updater::finish_pushed(const BufferList& params) {
          "flush: the reducer has an open window, but ranks step before they exchange (sync)");
   }
   const std::exception_ptr failure = refresh_hyper_parameters();
+  window_ = Window::open;  // one that waited for its step has lost its gradients to this one
   ++stats_.windows;
+  bool is_agreed = false;
   {
     const Stopwatch stopwatch(stats_.reduce_nanoseconds);
     reducer_->finish_pushed();
-    if (agrees()) static_cast<void>(agree(failure, /*is_finite=*/true));
+    is_agreed = agrees() && (!has_met_ || reducer_->site().is_host());
+    if (is_agreed) static_cast<void>(agree(failure, /*is_finite=*/true));
   }
   if (failure) std::rethrow_exception(failure);
   window_ = Window::reduced;
   StepBuffers buffers{params, reducer_->gradients(), {}};
-  return close_window(step(buffers, nullptr));
+  return close_window(step(buffers, nullptr, is_agreed));
 }
 
 /// The gradients of `buffers` are the window where no accumulator has gathered it.
@@ -211,6 +213,7 @@ bool Updater::finish_window(StepBuffers buffers, double weight) {
     buffers.grads = accumulator_->results();
     norm = accumulator_->norm();
   }
+  bool is_agreed = false;
   if (reducer_) {
     if (window_ != Window::reduced) {
       const Stopwatch stopwatch(stats_.reduce_nanoseconds);
@@ -219,13 +222,14 @@ bool Updater::finish_window(StepBuffers buffers, double weight) {
         weight = accumulator_->weight();
       }
       exchange_gradients(buffers.grads, weight, failure);
+      is_agreed = agrees() && reducer_->site().is_host();
       window_ = Window::reduced;
     }
     buffers.grads = reducer_->gradients();
   }
   const bool nobody = reducer_ && accumulator_ && accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP &&
                       reducer_->comm().world_size() > 1 && !reducer_->any_gradient();
-  return close_window(!nobody && step(buffers, norm));
+  return close_window(!nobody && step(buffers, norm, is_agreed));
 }
 
 bool Updater::votes_first() const { return agrees() && skip_nonfinite(); }
@@ -337,7 +341,7 @@ StepGuards Updater::step_guards() const {
   return guards;
 }
 
-bool Updater::step(const StepBuffers& buffers, const double* norm) {
+bool Updater::step(const StepBuffers& buffers, const double* norm, bool is_agreed) {
   const Stopwatch stopwatch(stats_.step_nanoseconds);
   StepGuards guards = step_guards();
   const bool in_slices = reducer_ && reducer_->is_dealt();
@@ -350,7 +354,7 @@ bool Updater::step(const StepBuffers& buffers, const double* norm) {
     GradientExchange reduced = optimizer_->sharding()->default_exchange();
     reduced.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
     reduced.in_slices = in_slices;
-    reduced.is_agreed = agrees() && optimizer_->site().is_host();
+    reduced.is_agreed = is_agreed && optimizer_->sharding()->comm().world_size() == reducer_->comm().world_size();
     applied = optimizer_->step_sharded(buffers, guards, reduced).applied;
   } else {
     applied = optimizer_->step(buffers, guards).applied;

@@ -85,7 +85,8 @@ class Updater {
   bool finish_window(StepBuffers buffers, double weight);
   bool finish_pushed(const BufferList& params);
   void check_slices() const;
-  bool step(const StepBuffers& buffers, const double* norm);
+  /// `is_agreed`: in this call the ranks have compared what they must agree on.
+  bool step(const StepBuffers& buffers, const double* norm, bool is_agreed);
   bool close_window(bool applied);
 
   /// Throws UNSUPPORTED for an accumulator whose windows end on each rank when they will.

@@ -102,6 +102,24 @@ TEST(CppUpdater, ShardedStateIsSteppedSavedByRankZeroAndGathered) {
   });
 }
 
+TEST(CppUpdater, AReducerBringsEachRankItsShare) {
+  const Context context;
+  on_two_ranks(context, [&](Communicator& comm) {
+    auto adam = Optimizer::adam(context, {.learning_rate = 1}, kModel);
+    Reducer reducer(context, comm, {}, kModel);
+    adam.attach(reducer);
+    Updater updater(context, adam, nullptr, &reducer);
+    std::vector<float> value{8, 8};
+    const std::vector<float> gradient{1, 1};
+    EXPECT_TRUE(updater.push(TensorList{value}, ConstTensorList{gradient}));
+    EXPECT_FLOAT_EQ(value[0], 7);
+    reducer.push(0, ConstTensor(gradient));
+    EXPECT_TRUE(updater.flush(TensorList{value}));
+    EXPECT_FLOAT_EQ(value[0], 6);
+    EXPECT_THROW(static_cast<void>(reducer.gradients()), Unsupported);
+  });
+}
+
 TEST(CppUpdater, HandlesOfOtherModelsAreRefusedByTheParametersName) {
   const Context context;
   const auto sgd = Optimizer::sgd(context, {.learning_rate = 1}, kModel);

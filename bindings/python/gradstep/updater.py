@@ -109,10 +109,9 @@ class Updater(SavedState):
 
         Without an accumulator it ends the window that pushes of the reducer have begun, and steps.
         """
-        try:
-            return self._handle.call(_native.updater_flush, parameters)
-        finally:
-            self._lent.clear()
+        applied: bool = self._handle.call(_native.updater_flush, parameters)
+        self._lent.clear()
+        return applied
 
     def recover(self, comm: Communicator | None, parameters: Arrays) -> None:
         """Continues over a new communicator after a failure: all ranks take the state of the furthest. Collective.

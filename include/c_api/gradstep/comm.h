@@ -60,7 +60,8 @@ enum gradstep_reduce_op {
 enum gradstep_reduction_order {
   GRADSTEP_REDUCTION_INVALID = -1,
   GRADSTEP_REDUCTION_RANK = 0,   /* the same bits on every engine */
-  GRADSTEP_REDUCTION_ENGINE = 1, /* the engine's own, of Gloo a ring; ranks agree with each other, nothing more */
+  GRADSTEP_REDUCTION_ENGINE = 1, /* the engine's own; ranks agree with each other, nothing more. Gloo sums large f32,
+                                    f64 and integer arrays by a ring, others as RANK */
   /* ((host 0) + (host 1) + ...), each host's sum in the order of its ranks: bytes cross the network once for each host.
    * Every engine gives equal bits, as long as the ranks on each host stay. Engines of device memory: UNSUPPORTED. */
   GRADSTEP_REDUCTION_HOSTS = 2

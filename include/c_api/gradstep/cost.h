@@ -40,8 +40,8 @@ extern "C" {
 enum gradstep_cost_algorithm {
   GRADSTEP_COST_INVALID = -1,
   GRADSTEP_COST_OWN = 0, /* gradstep's own collectives */
-  /* All-reduces that an engine or a host may have; gradstep's is the ring, over Gloo in the engine's order. */
-  GRADSTEP_COST_RING = 1,         /* a ring */
+  /* All-reduces that an engine or a host may have. */
+  GRADSTEP_COST_RING = 1,         /* a ring: what reduction order ENGINE does over Gloo */
   GRADSTEP_COST_TREE = 2,         /* recursive halving and doubling */
   GRADSTEP_COST_HIERARCHICAL = 3, /* inside hosts, then between them */
   /* Exchanges of SPARSE_TOPK, see enum gradstep_sparse_exchange. */

@@ -205,8 +205,8 @@ typedef struct gradstep_bucket_statistics {
   int64_t exchange_nanoseconds; /* selection included */
   int64_t select_nanoseconds;   /* sparse modes: finding what is sent */
   int64_t selected;             /* sparse modes: elements that this rank has sent, since creation */
-  int64_t nonfinite; /* since creation. HALF, BFLOAT16: elements of the sum that became infinite or NaN; sparse: NaNs
-                        dropped */
+  int64_t nonfinite; /* since creation. HALF, BFLOAT16: elements of the sum that became infinite or NaN, of this rank's
+                        share of it where it is scattered; sparse: NaNs dropped */
   int32_t algorithm; /* enum gradstep_exchange_algorithm */
   int32_t by_hosts;  /* bool: its sums are by hosts, see enum gradstep_reduction_order */
   /* AUTO: what the cost model says of one window, 0 = it was no candidate; sums by the faster of the allowed orders.

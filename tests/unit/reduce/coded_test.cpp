@@ -221,7 +221,7 @@ TEST_P(CodedOnEngines, ByHostsARankThatAbortsEndsTheWindowOfAll) {
   }
 }
 
-// Of a rank that owns nothing, too.
+// The number may be one of a rank that owns nothing.
 TEST_P(Coded, ByHostsANumberThatIsNotFiniteMakesNaNsOnAllRanks) {
   for (const auto& hosts : kCodedHosts) {
     for (std::int32_t bad = 0; bad < static_cast<std::int32_t>(hosts.size()); ++bad) {

@@ -1,21 +1,25 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
 
-function trained(comm; sharded = false, steps = 6)
+function trained(comm; sharded = nothing, steps = 6)
     model = (w = reshape(Float32.(1:12), 3, 4) ./ 8, b = zeros(Float32, 3))
     optimizer = setup(AdamW(0.01; weight_decay = 0.1), model)
-    sharded && shard!(optimizer, comm; gradients = :reduced)
-    updater = Updater(optimizer, Accumulator(model; steps = 2), Reducer(comm, model); max_norm = 1)
+    reducer = Reducer(comm, model)
+    sharded === :state && shard!(optimizer, comm; gradients = :reduced)
+    sharded === :gradients && shard!(optimizer, reducer)
+    updater = Updater(optimizer, Accumulator(model; steps = 2), reducer; max_norm = 1)
     applied = [push!(updater, model, (w = model.w .* (rank(comm) + t), b = Float32[1, 2, t])) for t in 1:steps]
     @test applied == [iseven(t) for t in 1:steps]
     @test statistics(updater).steps == steps ÷ 2
     return model
 end
 
-@testset "ranks stay equal, and sharded state has the same bits" begin
+@testset "ranks stay equal, and sharded state and gradients have the same bits" begin
     models = on_ranks(trained, 2)
     @test models[1] == models[2]
-    @test on_ranks(comm -> trained(comm; sharded = true), 2) == models
+    for sharded in (:state, :gradients)
+        @test on_ranks(comm -> trained(comm; sharded), 2) == models
+    end
 end
 
 @testset "flush ends a window that is not full" begin

@@ -64,7 +64,8 @@ c_enum! {
     ReductionOrder {
         /// The same bits on every engine.
         Rank = GRADSTEP_REDUCTION_RANK,
-        /// The engine's own, of Gloo a ring; ranks agree with each other, nothing more.
+        /// The engine's own; ranks agree with each other, nothing more. Gloo sums large f32, f64 and integer arrays by
+        /// a ring, others as RANK.
         Engine = GRADSTEP_REDUCTION_ENGINE,
         /// ((host 0) + (host 1) + ...), each host's sum in the order of its ranks: bytes cross the network once for
         /// each host. Every engine gives equal bits, as long as the ranks on each host stay. Engines of device memory:
@@ -105,7 +106,7 @@ c_enum! {
     CostAlgorithm {
         /// gradstep's own collectives.
         Own = GRADSTEP_COST_OWN,
-        /// All-reduces that an engine or a host may have; gradstep's is the ring, over Gloo in the engine's order. a ring.
+        /// All-reduces that an engine or a host may have. a ring: what reduction order ENGINE does over Gloo.
         Ring = GRADSTEP_COST_RING,
         /// Recursive halving and doubling.
         Tree = GRADSTEP_COST_TREE,
@@ -665,7 +666,8 @@ record! {
         select_time: Duration = select_nanoseconds,
         /// Sparse modes: elements that this rank has sent, since creation.
         selected: i64 = selected,
-        /// Since creation. HALF, BFLOAT16: elements of the sum that became infinite or NaN; sparse: NaNs dropped.
+        /// Since creation. HALF, BFLOAT16: elements of the sum that became infinite or NaN, of this rank's share of it
+        /// where it is scattered; sparse: NaNs dropped.
         nonfinite: i64 = nonfinite,
         /// See [`ExchangeAlgorithm`].
         algorithm: ExchangeAlgorithm = algorithm,

@@ -7,7 +7,7 @@ mod common;
 use common::on_ranks;
 use gradstep::{
     Accumulator, AccumulatorOptions, Adam, Average, Communicator, Context, CostOptions, Error, ExchangeAlgorithm,
-    Optimizer, Parameter, Parts, Reducer, ReducerMode, ReducerOptions, Sgd, Tensor, TensorMut, Updater, UpdaterOptions,
+    Optimizer, Parameter, Parts, Reducer, ReducerMode, ReducerOptions, Sgd, ShardingOptions, Tensor, TensorMut, Updater, UpdaterOptions,
     UpdaterSync,
 };
 
@@ -142,6 +142,26 @@ fn an_updater_steps_at_the_end_of_a_window_with_the_bits_of_its_parts() {
         assert_eq!(updater.flush(&mut [TensorMut::new(&mut weight, &[2]).unwrap()]), Ok(true));
         let parts = updater.into_parts();
         assert_eq!(parts.optimizer.step_count(), Ok(2));
+    });
+}
+
+#[test]
+fn a_reducer_brings_each_rank_its_share() {
+    let context = Context::new().unwrap();
+    on_ranks(Communicator::local(&context, 2).unwrap(), |rank, comm| {
+        let train = |is_sharded: bool| {
+            let mut parts = parts(&context, &comm);
+            if is_sharded {
+                let reducer = parts.reducer.as_mut().unwrap();
+                parts.optimizer.attach_reducer(reducer, &ShardingOptions::default()).unwrap();
+            }
+            let mut updater = Updater::new(&context, parts, &UpdaterOptions::default()).unwrap();
+            let mut weight = [1.0f32, 2.0];
+            assert_eq!(push(&mut updater, &mut weight, &[1.0 + rank as f32, 3.0]), Ok(false));
+            assert_eq!(push(&mut updater, &mut weight, &[5.0, -1.0]), Ok(true));
+            weight.map(f32::to_bits)
+        };
+        assert_eq!(train(true), train(false));
     });
 }
 

@@ -59,7 +59,7 @@ class CarefulPair final : public ::gloo::transport::tcp::Pair {
   /// Where it can be reached, for the peer's begin_to_connect().
   std::vector<char> place() const;
   /// Calls the peer or waits for its call, whichever is this side's part. What goes wrong is told by is_connected_by().
-  /// On the device's thread, which has not to wait until a socket is given up.
+  /// Runs on the device's thread, so that it need not wait for that thread to give a socket up.
   void begin_to_connect(const std::vector<char>& place) noexcept;
   /// False where it takes longer. Throws where it fails.
   bool is_connected_by(Deadline::Clock::time_point time);

@@ -52,9 +52,9 @@ class Course {
 
   int next() const { return next_; }
   int previous() const { return previous_; }
-  /// Of one step.
+  /// Segments of one step.
   std::int64_t segments() const { return segments_; }
-  /// Of all steps.
+  /// Segments of all steps.
   std::int64_t all_segments() const { return 2 * (ranks_ - 1) * segments_; }
   bool is_added(std::int64_t segment) const { return step_of(segment) < ranks_ - 1; }
   bool is_last_sum(std::int64_t segment) const { return step_of(segment) == ranks_ - 2; }

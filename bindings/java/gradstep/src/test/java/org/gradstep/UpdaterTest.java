@@ -116,6 +116,25 @@ class UpdaterTest {
   }
 
   @Test
+  void aReducerBringsEachRankItsShare() throws Exception {
+    try (Context context = new Context(1)) {
+      Ranks.run(context, 2, (rank, comm) -> {
+        FloatBuffer memory = floats(0, 0);
+        try (Optimizer optimizer = sgd(context); Reducer reducer = new Reducer(context, comm, null, MODEL)) {
+          optimizer.shardWith(reducer, null);
+          try (Updater updater = new Updater(context, optimizer, null, reducer, null);
+              TensorList params = TensorList.of(memory);
+              TensorList grads = TensorList.of(floats(2 * rank, 2))) {
+            assertTrue(updater.push(params, grads));
+            assertArrayEquals(new float[] {-0.5f, -1}, values(memory));
+            assertThrows(UnsupportedOperationException.class, reducer::gradients);
+          }
+        }
+      });
+    }
+  }
+
+  @Test
   void aShardedOptimizerStepsAsAWholeOne() throws Exception {
     int elements = 3 * 16384; // shares are whole chunks of 16384
     List<Parameter> model = List.of(Parameter.of("large", DType.F32, elements));
