@@ -7,8 +7,7 @@
 
 namespace gradstep {
 
-void ChunkPartials::deal(const Schema& schema, const RankSlices& slices, std::int32_t rank,
-                         bool is_whole) {
+void ChunkPartials::deal(const Schema& schema, const RankSlices& slices, std::int32_t rank, bool is_whole) {
   const auto chunks_of = [](std::int64_t elements) { return (elements + kChunk - 1) / kChunk; };
   counts_.assign(slices.size(), 0);
   rank_bytes_.resize(slices.size());

@@ -151,7 +151,7 @@ Buckets BucketLayout::buckets_with(std::span<const BucketChoice> choices) const 
     if (!is_free || !has_hosts) choice.by_hosts = has_hosts ? 1 : 0;
     if (choice == present.choice()) continue;
     fresh[b] = make_bucket(b, present.plan(), choice, present.stats());
-    if (present.slices()) fresh[b]->deal(*present.slices());
+    if (const auto& slices = present.slices()) fresh[b]->deal(*slices);
   }
   return fresh;
 }

@@ -10,8 +10,8 @@
 namespace gradstep::cpu {
 namespace {
 
-/// factor = write(numbers, how many, first number, largest magnitude) for each block of elements [first, first + count);
-/// numbers are finite.
+/// factor = write(numbers, how many, first number, largest magnitude) for each block of elements [first, first +
+/// count); numbers are finite.
 template <class Write>
 GRADSTEP_FORMULA void for_each_coded_block(const float* from, const CodedNumbers& to, std::int64_t block,
                                            std::int64_t first, std::int64_t count, Write write) {

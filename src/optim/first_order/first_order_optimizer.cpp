@@ -270,7 +270,8 @@ void FirstOrderOptimizer::list_numbers(const Schema& schema, NumberLists& lists)
   }
   const auto send = [&]<class T>(const Buffer& to, const std::vector<T>& from) {
     if (to.bytes() == 0 || from.empty()) return;
-    site().queue().upload(to.as<T>() + lists.first, static_cast<const void*>(from.data()), from.size() * sizeof(T));
+    auto* place = static_cast<void*>(to.as<T>() + lists.first);
+    site().queue().upload(place, static_cast<const void*>(from.data()), from.size() * sizeof(T));
   };
   send(group_of_, lists.groups);
   send(counts_, lists.counts);
