@@ -104,6 +104,20 @@ void unpack(Thread& t, const Instruction& i) {
   for (int k = 0; k < i.to_count; ++k) set<Half>(t, i.to[k], static_cast<Half>(bits >> (k * kBits)));
 }
 
+// The low bits of the first number, in the second one's place from a position on.
+template <class T>
+void insert_bits(Thread& t, const Instruction& i) {
+  constexpr std::uint32_t kBits = 8 * sizeof(T);
+  const std::uint32_t position = get<std::uint32_t>(t, i.from[2]) & 0xffU;
+  const std::uint32_t length = get<std::uint32_t>(t, i.from[3]) & 0xffU;
+  T value = get<T>(t, i.from[1]);
+  for (std::uint32_t k = 0; k < length && position + k < kBits; ++k) {
+    const T bit = T{1} << (position + k);
+    value = ((get<T>(t, i.from[0]) >> k) & T{1}) != 0 ? value | bit : value & ~bit;
+  }
+  set<T>(t, i.to[0], value);
+}
+
 // Memory.
 template <class T>
 void load(Thread& t, const Instruction& i) {
@@ -316,6 +330,7 @@ void add_bits(Table& table, const std::string& type) {
   table["setp.ne." + type] = compare<T, [](T a, T b) { return a != b; }>;
   table["popc." + type] = count_bits<T>;
   table["clz." + type] = count_leading_zeros<T>;
+  if constexpr (sizeof(T) >= 4) table["bfi." + type] = insert_bits<T>;
 }
 
 template <class T>

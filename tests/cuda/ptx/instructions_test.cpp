@@ -78,6 +78,17 @@ TEST(PtxInstructions, ShiftsByMoreThanTheWidthLeaveTheSign) {
   EXPECT_EQ(after("ld.global.u64 %d1, [%d0];\nclz.b64 %r1, %d1;\nst.global.u32 [%d0+8], %r1;", {1, 0})[1], 63U);
 }
 
+TEST(PtxInstructions, BitsAreInsertedAsFarAsThereIsRoom) {
+  const auto inserted = [](const std::string& place) {
+    const std::string text = "ld.global.v2.u32 {%r1, %r2}, [%d0];\nbfi.b32 %r3, %r1, %r2, " + place + ";\n";
+    return after(text + "st.global.u32 [%d0+8], %r3;", {0x12345678'abcdef05U, 0})[1];
+  };
+  EXPECT_EQ(inserted("4, 28"), 0xbcdef058U);
+  EXPECT_EQ(inserted("8, 8"), 0x12340578U);
+  EXPECT_EQ(inserted("8, 0"), 0x12345678U);
+  EXPECT_EQ(inserted("28, 32"), 0x52345678U);
+}
+
 TEST(PtxInstructions, ProductsAndSumsOfSeveralWords) {
   constexpr std::uint64_t kA = 0xfedcba9876543210U;
   constexpr std::uint64_t kB = 0xf123456789abcdefU;
