@@ -179,7 +179,7 @@ void allocate_tensors(const Site& site, std::span<StateTensor* const> tensors, b
     // Streams that are whole pages apart would wait for one another.
     const auto room = [](const StateTensor* tensor) {
       const std::size_t bytes = StateTensor::Layout(*tensor).bytes();
-      return bytes % 4096 == 0 ? bytes + kAlignment : bytes;
+      return bytes > 0 && bytes % 4096 == 0 ? bytes + kAlignment : bytes;
     };
     for (auto begin = tensors.begin(); begin != tensors.end();) {
       auto end = begin;
@@ -188,12 +188,13 @@ void allocate_tensors(const Site& site, std::span<StateTensor* const> tensors, b
         bytes += room(*end++);
       } while (end != tensors.end() && bytes + room(*end) <= kShared);
       const auto memory = allocate(end == begin + 1 ? StateTensor::Layout(**begin).bytes() : bytes);
-      for (auto* at = memory->as<std::byte>(); begin != end; ++begin) {
+      for (std::size_t offset = 0; begin != end; ++begin) {
         StateTensor& tensor = **begin;
         const StateTensor::Layout layout(tensor);
+        std::byte* const at = layout.bytes() > 0 ? memory->as<std::byte>() + offset : nullptr;
         tensor.memory_ = memory;
         tensor.place(layout, at, at + layout.numbers, at + layout.numbers + layout.factors);
-        at += room(&tensor);
+        offset += room(&tensor);
       }
     }
     return;
