@@ -7,8 +7,8 @@ mod common;
 use common::on_ranks;
 use gradstep::{
     Accumulator, AccumulatorOptions, Adam, Average, Communicator, Context, CostOptions, Error, ExchangeAlgorithm,
-    Optimizer, Parameter, Parts, Reducer, ReducerMode, ReducerOptions, Sgd, ShardingOptions, Tensor, TensorMut, Updater, UpdaterOptions,
-    UpdaterSync,
+    Optimizer, Parameter, Parts, Reducer, ReducerMode, ReducerOptions, Sgd, ShardingOptions, Tensor, TensorMut,
+    Updater, UpdaterOptions, UpdaterSync,
 };
 
 const RANKS: usize = 3;
