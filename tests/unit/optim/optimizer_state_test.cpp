@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
+#include "unit/allocators.h"
 #include "unit/optim/optimizer_fixture.h"
-#include "unit/short_of_memory.h"
 
 namespace gradstep::test {
 namespace {

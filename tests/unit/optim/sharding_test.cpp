@@ -20,13 +20,13 @@
 #include "optim/first_order/named_options.h"
 #include "optim/saved_optimizer.h"
 #include "reduce/reducer.h"
+#include "unit/allocators.h"
 #include "unit/failing_loops.h"
 #include "unit/memory_stream.h"
 #include "unit/optim/first_order/rules_as_text.h"
 #include "unit/optim/ranked_model.h"
 #include "unit/ranks.h"
 #include "unit/recorded_log.h"
-#include "unit/short_of_memory.h"
 
 namespace gradstep::test {
 namespace {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "unit/allocators.h"
 #include "unit/memory_stream.h"
 #include "unit/reduce/reducer_fixture.h"
-#include "unit/short_of_memory.h"
 
 namespace gradstep::test {
 namespace {

@@ -4,13 +4,12 @@
 // A reducer that brings each rank the slices which its share of an optimizer steps with (ZeRO, stage 2).
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <memory>
 #include <vector>
 
-#include "cpu/cpu_backend.h"
 #include "optim/first_order/first_order_optimizer.h"
 #include "optim/first_order/named_options.h"
+#include "unit/allocators.h"
 #include "unit/host_calls.h"
 #include "unit/optim/ranked_model.h"
 #include "unit/ranks.h"
@@ -155,27 +154,6 @@ TEST(ShardedGradients, TensorsOfOneRankEachAreScatteredToo) {
     }
     EXPECT_EQ(dealt.model.params, expected.model.params);
   });
-}
-
-/// A context that counts the bytes which it has allocated and not freed.
-std::shared_ptr<Context> make_counting(std::atomic<std::int64_t>* live) {
-  gradstep_allocator allocator{};
-  allocator.struct_size = sizeof allocator;
-  allocator.user = live;
-  allocator.allocate = [](void* user, std::size_t bytes, std::size_t alignment, std::int32_t, std::int32_t, void*) {
-    *static_cast<std::atomic<std::int64_t>*>(user) += static_cast<std::int64_t>(bytes);
-    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  };
-  allocator.deallocate = [](void* user, void* data, std::size_t bytes, std::size_t, std::int32_t, std::int32_t, void*) {
-    *static_cast<std::atomic<std::int64_t>*>(user) -= static_cast<std::int64_t>(bytes);
-    std::free(data);
-  };
-  auto options = default_context_options();
-  options.num_threads = 1;
-  options.allocator = &allocator;
-  auto context = std::make_shared<Context>(options);
-  context->add_backend({GRADSTEP_DEVICE_CPU, 0}, cpu::make_backend(*context));
-  return context;
 }
 
 TEST(ShardedGradients, BucketsTakeTurnsInTheirMemory) {
