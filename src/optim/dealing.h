@@ -14,11 +14,11 @@
 namespace gradstep {
 
 struct Dealing {
-  /// By parameter: what a step of it costs, where one rank has all of it; 0 = ranks have slices, as of all if it is
-  /// empty.
+  /// By parameter: the cost of its step, where one rank has all of it; 0 = ranks have slices of it. Empty = ranks have
+  /// slices of every parameter.
   std::vector<double> costs;
-  /// Parameters that are dealt out together, in this order: each rank gets its share of every group, as of the buckets
-  /// of a reducer. Empty = all parameters are one group.
+  /// Indices of the schema. Each rank gets its share of every group, in this order; a reducer's buckets are groups.
+  /// Empty = all parameters are one group.
   std::vector<std::vector<std::size_t>> groups;
   /// Every rank has everything.
   bool is_whole = false;

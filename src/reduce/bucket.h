@@ -35,10 +35,10 @@ class Bucket {
   const BucketExchange& exchange() const { return *exchange_; }
   /// The outcome of the parameter at `position`; dealt out: of this rank's slice of it.
   Array result_of(std::size_t position) const;
-  /// From now on the outcome is dealt out. Takes memory; that of the whole bucket is given back when the next window
-  /// begins.
+  /// From the next window on the outcome is dealt out. Allocates memory for this rank's piece; that window frees the
+  /// whole bucket's.
   void deal(BucketSlices slices);
-  /// Before that window: as it was.
+  /// Undoes deal(), before that window.
   void collect() noexcept;
   const std::optional<BucketSlices>& slices() const { return slices_; }
 

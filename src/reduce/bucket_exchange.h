@@ -28,9 +28,8 @@ class BucketExchange {
   BucketExchange(const BucketExchange&) = delete;
   BucketExchange& operator=(const BucketExchange&) = delete;
 
-  /// From now on the outcome is this rank's slices, where the mode can scatter; `slices` outlive this. Their memory is
-  /// taken here, that of what is packed comes from the pool of the resources from the next window on. NULL, before that
-  /// window: as it was.
+  /// From the next window on the outcome is this rank's slices, where the mode can scatter. `slices` outlive this.
+  /// Allocates their memory; what is packed lies in memory of the resources' pool. NULL undoes it before that window.
   void deal(const BucketSlices* slices);
   bool scatters() const { return slices_ != nullptr && can_scatter(); }
 
@@ -46,9 +45,9 @@ class BucketExchange {
 
   /// A new window begins: what an exchange that failed has prepared is forgotten.
   void begin() { has_sent_ = false; }
-  /// Before anything is packed, as often as one likes.
+  /// Call before anything is packed. A second call in a window does nothing.
   virtual void take_memory() { memory_.take(resources_.site); }
-  /// The exchange has ended, and nothing that is packed is read again, but before `last_use`.
+  /// Call after the exchange. What was packed is read by work before `last_use` alone.
   virtual void give_memory(const Event& last_use) noexcept { memory_.give(last_use); }
   /// What is packed becomes what all ranks packed, divided by `divisor`. Collective; never called for an empty bucket.
   /// Like all that queues work here, in the order of the lane.
@@ -76,7 +75,7 @@ class BucketExchange {
  protected:
   /// exchange() can stop at the slices of each rank.
   virtual bool can_scatter() const { return false; }
-  /// Packs where nothing of the bucket's own memory is needed.
+  /// Call in take_memory() where nothing is packed in the bucket's own memory.
   void do_without_memory() noexcept { memory_.do_without(); }
   /// The memory of what is packed is a pool's.
   virtual void lend_from(MemoryPool* pool) { memory_.lend_from(pool); }

@@ -32,8 +32,8 @@ class BucketLayout {
   Bucket& bucket_of(std::size_t parameter) const { return *buckets_[places_[parameter].bucket]; }
   /// The parameter's outcome of the last window.
   Array result_of(std::size_t parameter) const;
-  /// The outcome is dealt out from now on: of every bucket, or, on an exception, of none. Before the next window
-  /// collect() undoes it.
+  /// Deals out the outcome of every bucket from the next window on; on an exception, of none. collect() undoes it
+  /// before that window.
   void deal(const DealtSlices& dealt);
   void collect() noexcept;
   bool is_dealt() const { return is_dealt_; }

@@ -16,10 +16,10 @@ namespace gradstep {
 /// Any thread may take and give.
 class MemoryPool {
  public:
-  /// At least so many bytes: the smallest piece that is free, or a new one. Work that is put into the site's queue from
-  /// now on may use it.
+  /// Returns at least `bytes`: the smallest free piece that is large enough, or a new one. Work that is put into the
+  /// site's queue from now on may use it.
   Buffer take(const Site& site, std::size_t bytes);
-  /// `last_use`: a point behind all work that uses it.
+  /// Takes it back. `last_use`: a point behind all work that uses it.
   void give(Buffer buffer, Event last_use) noexcept;
 
  private:
@@ -32,19 +32,19 @@ class MemoryPool {
   std::vector<Free> free_;
 };
 
-/// One bucket's: its own, or lent by a pool.
+/// The memory of one bucket: its own, or lent by a pool.
 class LentMemory {
  public:
-  /// Its own.
+  /// Allocates memory of its own.
   LentMemory(const Site& site, std::size_t bytes, bool zeroed);
 
-  /// From now on there is memory only between take() and give(). NULL, before the first take(): its own memory stays.
+  /// The pool lends from the next take() on, which frees its own memory. NULL undoes this before that take().
   void lend_from(MemoryPool* pool) { pool_ = pool; }
-  /// Before the first use of a window; again, it does nothing.
+  /// Borrows, where a pool lends and nothing is borrowed yet. Call before the first use in a window.
   void take(const Site& site);
-  /// In take()'s stead where nothing is packed here: its own memory goes.
+  /// Frees its own memory, where a pool lends. Call instead of take() where the memory is not used.
   void do_without() noexcept;
-  /// After the last one, which `last_use` is behind.
+  /// Gives back what is borrowed. `last_use`: a point behind the last use.
   void give(const Event& last_use) noexcept;
 
   void* data() const { return buffer_.data(); }

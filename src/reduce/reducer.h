@@ -61,10 +61,10 @@ class Reducer {
 
   /// The parameters of each bucket, in the order of packing.
   std::vector<std::vector<std::size_t>> groups() const;
-  /// Collective. From now on a window brings this rank its slices alone. False where that was so already. Throws with
-  /// nothing changed on any rank, INVALID_STATE where other slices are dealt out.
+  /// Collective. From the next window on this rank gets its slices alone. Returns false if it did so already. Throws
+  /// with nothing changed on any rank; INVALID_STATE if other slices are dealt out.
   bool deal(const DealtSlices& dealt);
-  /// Before the next window: undoes it.
+  /// Undoes deal(), before that window.
   void collect() noexcept;
   bool is_dealt() const { return layout_.is_dealt(); }
   bool is_open() const { return open_; }

@@ -29,14 +29,14 @@ class UsedFlags {
   std::size_t size() const { return count_; }
   std::size_t bytes() const { return at_site_ ? there_.bytes() : here_.capacity(); }
   bool has_room_for(std::size_t count) const { return count <= bytes(); }
-  /// These and, behind them, as many that are 0 as has_room_for() allows; the new ones are there after resize().
+  /// Returns a copy with room for `count` or more. New flags are 0, and there after resize().
   UsedFlags enlarged(const Site& site, std::size_t count) const {
     UsedFlags larger(site, count_ == 0 ? count : std::max(count, 2 * count_), at_site_);
     larger.write(site, read(site));
     larger.resize(count_);
     return larger;
   }
-  /// To no less than there are; all that there is room for.
+  /// `count` is no less than size(), and there is room for it.
   void resize(std::size_t count) noexcept {
     count_ = count;
     if (!at_site_) here_.resize(count);
