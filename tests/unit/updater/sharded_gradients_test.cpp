@@ -65,9 +65,9 @@ struct Job {
 TEST(ShardedGradients, EveryModeHasTheBitsOfAnUnshardedStep) {
   auto updating = default_updater_options();
   updating.max_norm = 0.5;
-  for (const std::int32_t mode :
-       {GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_HALF, GRADSTEP_REDUCER_BFLOAT16, GRADSTEP_REDUCER_SPARSE_TOPK,
-        GRADSTEP_REDUCER_ADASUM_TREE, GRADSTEP_REDUCER_POWERSGD, GRADSTEP_REDUCER_INT8}) {
+  for (const std::int32_t mode : {GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_HALF, GRADSTEP_REDUCER_BFLOAT16,
+                                  GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_REDUCER_ADASUM_TREE, GRADSTEP_REDUCER_POWERSGD,
+                                  GRADSTEP_REDUCER_INT8, GRADSTEP_REDUCER_INT4, GRADSTEP_REDUCER_FP8_E4M3}) {
     for (const std::int32_t ranks : {1, 2, 3}) {
       run_ranks(ranks, [&](Communicator& comm) {
         const auto reducing =
