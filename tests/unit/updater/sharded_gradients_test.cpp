@@ -44,7 +44,7 @@ struct Job {
         updater(std::make_unique<Updater>(context, optimizer, nullptr, reducer, updating)) {}
 
   void deal(Communicator& comm) {
-    const auto groups = reducer->groups();
+    const auto groups = reducer->layout().groups();
     reducer->deal(optimizer->slices_of(groups, comm.world_size()));
     optimizer->attach(&comm, {}, groups);
   }
@@ -168,7 +168,7 @@ TEST(ShardedGradients, BucketsTakeTurnsInTheirMemory) {
       reducing.fuse_threshold = kChunk - 1;
       Reducer reducer(make_counting(&live), comm, reducing, schema);
       FirstOrderOptimizer optimizer(make_context(), make_rule(adam()), schema);
-      reducer.deal(optimizer.slices_of(reducer.groups(), comm.world_size()));
+      reducer.deal(optimizer.slices_of(reducer.layout().groups(), comm.world_size()));
       Tensors<float> grads;
       for (const auto& shape : shapes) grads.emplace_back(shape);
       const auto g = views_of(grads);
@@ -193,9 +193,9 @@ TEST(ShardedGradients, WhoDoesNotBelongTogetherIsTold) {
     job.optimizer->attach(nullptr, {});
     expect_error(GRADSTEP_ERR_INVALID_STATE, "an optimizer that is attached with it", [&] { job.push(); });
     Job other(comm, options_of(GRADSTEP_REDUCER_DENSE), make_rule(adam()));
-    other.optimizer->attach(&comm, {}, job.reducer->groups());
+    other.optimizer->attach(&comm, {}, job.reducer->layout().groups());
     expect_error(GRADSTEP_ERR_INVALID_STATE, "expected an updater of both", [&] { other.push(); });
-    EXPECT_FALSE(job.reducer->deal(job.optimizer->slices_of(job.reducer->groups(), comm.world_size())));
+    EXPECT_FALSE(job.reducer->deal(job.optimizer->slices_of(job.reducer->layout().groups(), comm.world_size())));
   });
 }
 
