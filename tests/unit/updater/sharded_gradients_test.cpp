@@ -37,8 +37,9 @@ struct Job {
   std::unique_ptr<Updater> updater;
 
   Job(Communicator& comm, const gradstep_reducer_options& reducing, Rule rule,
-      const gradstep_updater_options& updating = default_updater_options(), std::uint32_t flags = 0)
-      : model(DType::f32, flags),
+      const gradstep_updater_options& updating = default_updater_options(), std::uint32_t flags = 0,
+      const std::vector<std::vector<std::int64_t>>& shapes = kUneven)
+      : model(DType::f32, flags, shapes),
         optimizer(std::make_shared<FirstOrderOptimizer>(context, std::move(rule), model.schema)),
         reducer(std::make_shared<Reducer>(context, comm, reducing, model.schema)),
         updater(std::make_unique<Updater>(context, optimizer, nullptr, reducer, updating)) {}
@@ -178,6 +179,28 @@ TEST(ShardedGradients, BucketsTakeTurnsInTheirMemory) {
       EXPECT_LE(live, own + 4 * kBytes) << "one is packed while another one is exchanged";
     });
   }
+}
+
+TEST(ShardedGradients, AStepGathersTheParametersOfAllBucketsAtOnce) {
+  constexpr std::int64_t kBuckets = 24;
+  const std::vector<std::vector<std::int64_t>> shapes(kBuckets, {kChunk + 1});
+  run_ranks(3, [&](Communicator& comm) {
+    Job expected(comm, options_of(GRADSTEP_REDUCER_DENSE), make_rule(adam()), default_updater_options(), 0, shapes);
+    Job dealt(comm, options_of(GRADSTEP_REDUCER_DENSE), make_rule(adam()), default_updater_options(), 0, shapes);
+    dealt.deal(comm);
+    ASSERT_GE(dealt.reducer->layout().buckets().size(), kBuckets / 2);
+    for (std::uint32_t t = 0; t < 2; ++t) {
+      const gradstep_comm_statistics before = dealt.optimizer->sharding()->comm().stats();
+      for (Job* job : {&expected, &dealt}) {
+        job->model.draw(comm.rank(), t);
+        EXPECT_TRUE(job->push());
+      }
+      const gradstep_comm_statistics after = dealt.optimizer->sharding()->comm().stats();
+      EXPECT_EQ(after.all_gathers - before.all_gathers, 1);
+      EXPECT_EQ(after.all_reduces - before.all_reduces, 0);
+    }
+    EXPECT_EQ(dealt.model.params, expected.model.params);
+  });
 }
 
 TEST(ShardedGradients, WhoDoesNotBelongTogetherIsTold) {
