@@ -69,7 +69,7 @@ void Updater::end_windows_together(Reducer& reducer) {
   if (!accumulator_ || reducer.comm().world_size() == 1) return;
   accumulator_->count_pushes();
   // Only skipped micro-batches can leave every rank with an empty window.
-  if (accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP) reducer.always_control();
+  if (accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP) reducer.control().always();
 }
 
 bool Updater::is_idle() const {
@@ -154,7 +154,7 @@ bool Updater::flush(const BufferList& params) {
 
 /// A reducer whose windows bring slices serves the optimizer that it was attached with.
 void Updater::check_slices() const {
-  const bool brings = reducer_ && reducer_->is_dealt();
+  const bool brings = reducer_ && reducer_->layout().is_dealt();
   const bool takes = optimizer_->is_sharded() && optimizer_->sharding()->takes_slices();
   if (brings == takes && !(local_ && brings)) return;
   if (takes) {
@@ -198,7 +198,7 @@ bool Updater::finish_window(StepBuffers buffers, double weight) {
   // Also where recover() has dropped the reducer since: a window that is stepped is not stepped again.
   const bool is_stepped = window_ == Window::stepped;
   const bool is_dense = !reducer_ || reducer_->options().mode == GRADSTEP_REDUCER_DENSE;
-  const bool takes_slices = reducer_ && reducer_->is_dealt();
+  const bool takes_slices = reducer_ && reducer_->layout().is_dealt();
   check_slices();
   const bool reduces_itself =
       optimizer_->is_sharded() && is_dense && !takes_slices && !(local_ && (reducer_ || is_stepped));
@@ -228,7 +228,7 @@ bool Updater::finish_window(StepBuffers buffers, double weight) {
     buffers.grads = reducer_->gradients();
   }
   const bool nobody = reducer_ && accumulator_ && accumulator_->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP &&
-                      reducer_->comm().world_size() > 1 && !reducer_->any_gradient();
+                      reducer_->comm().world_size() > 1 && !reducer_->control().any_gradient();
   return close_window(!nobody && step(buffers, norm, is_agreed));
 }
 
@@ -344,7 +344,7 @@ StepGuards Updater::step_guards() const {
 bool Updater::step(const StepBuffers& buffers, const double* norm, bool is_agreed) {
   const Stopwatch stopwatch(stats_.step_nanoseconds);
   StepGuards guards = step_guards();
-  const bool in_slices = reducer_ && reducer_->is_dealt();
+  const bool in_slices = reducer_ && reducer_->layout().is_dealt();
   const bool needs_norm = guards.max_norm > 0 || guards.skip_nonfinite;
   if (norm == nullptr && reducer_ && !in_slices && needs_norm) norm = reducer_->norm();
   guards.norm = norm;
@@ -361,7 +361,7 @@ bool Updater::step(const StepBuffers& buffers, const double* norm, bool is_agree
   }
   // A device decides by itself, and is asked only where something depends on it here.
   const bool asks =
-      applied && guards.skip_nonfinite && !optimizer_->site().is_host() && reducer_ && reducer_->has_memory();
+      applied && guards.skip_nonfinite && !optimizer_->site().is_host() && reducer_ && reducer_->layout().has_memory();
   return asks ? optimizer_->last_outcome().applied : applied;
 }
 

@@ -52,6 +52,7 @@ std::vector<SimulatedSetup> modes() {
       mode("topk_ef21", GRADSTEP_REDUCER_SPARSE_TOPK),
       mode("int8", GRADSTEP_REDUCER_INT8),
       mode("int4", GRADSTEP_REDUCER_INT4),
+      mode("fp8_e4m3", GRADSTEP_REDUCER_FP8_E4M3),
   };
   all[8].reduction.average = GRADSTEP_AVERAGE_WEIGHTED;
   all[9].reduction.half_sum = GRADSTEP_HALF_SUM_FP16;
@@ -59,6 +60,10 @@ std::vector<SimulatedSetup> modes() {
   all[11].reduction.momentum_correction = 0.5;
   all[11].reduction.warmup_steps = 2;
   all[12].reduction.error_feedback = GRADSTEP_ERROR_FEEDBACK_EF21;
+  for (const std::int32_t by_hosts : {GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_INT8, GRADSTEP_REDUCER_ADASUM_TREE}) {
+    all.push_back(mode(std::string(mode_name(by_hosts)) + "_hosts", by_hosts));
+    all.back().by_hosts = true;
+  }
   return all;
 }
 
@@ -111,7 +116,7 @@ class Simulation {
     for (const Fault& f : faults) {
       seed = seed * 1000003U + static_cast<std::uint32_t>(f.call * 16 + f.rank * 4 + static_cast<int>(f.moment));
     }
-    const bool pairs = seed % 2 == 0;
+    const bool pairs = setup.by_hosts || seed % 2 == 0;
     const SimulatedRun got = train_with_faults(setup, ranks, pairs, faults, seed);
     if (got.struck < faults.size()) return false;
     ++cases_;

@@ -84,8 +84,16 @@ class Trainee {
     }
   }
 
+  std::shared_ptr<Communicator> connect(SimulatedWorld& world) const {
+    auto comm = world.connect(rank_, context_);
+    if (!setup_.by_hosts) return comm;
+    std::vector<std::uint64_t> hosts;
+    for (const std::int32_t member : world.members()) hosts.push_back(static_cast<std::uint64_t>(member / 2));
+    comm->group_by_hosts(std::move(hosts), comm->deadline());
+    return comm;
+  }
   void begin(SimulatedWorld& world) {
-    comm_ = world.connect(rank_, context_);
+    comm_ = connect(world);
     reducer_ = std::make_shared<Reducer>(context_, *comm_, setup_.reduction, make_schema(kShapes));
     make_updater();
     world.arm(rank_);
@@ -124,7 +132,7 @@ class Trainee {
   void recover(SimulatedWorld& world, std::map<std::int32_t, Position>& positions, SimulatedRun& run,
                std::int64_t& last_generation) {
     positions[rank_] = position();
-    const std::shared_ptr<Communicator> comm = world.connect(rank_, context_);
+    const std::shared_ptr<Communicator> comm = connect(world);
     const Verdict verdict = judge(positions, world.members());
     const Position own = positions.at(rank_);
     const Position root = positions.at(verdict.root);
@@ -178,7 +186,6 @@ class Trainee {
     comm_ = comm;
   }
 
-  const std::shared_ptr<Context>& context() const { return context_; }
   std::string end() {
     std::string bytes = fmt::format("{} {} ", optimizer_->step_count(), optimizer_->skipped_steps());
     for (const auto& param : params_) {
@@ -319,7 +326,7 @@ const SimulatedEnds& train_without_faults(const SimulatedSetup& setup, std::int3
   }
   if (const auto found = known.find(key); found != known.end()) return found->second;
 
-  SimulatedWorld world(ranks, 1, /*pairs=*/false, {});
+  SimulatedWorld world(ranks, 1, /*pairs=*/setup.by_hosts, {});
   std::vector<std::unique_ptr<Trainee>> trainees;
   for (std::int32_t rank = 0; rank < ranks; ++rank) trainees.push_back(std::make_unique<Trainee>(setup, rank));
   std::size_t arrived = 0;
@@ -345,7 +352,7 @@ const SimulatedEnds& train_without_faults(const SimulatedSetup& setup, std::int3
       if (members == i.members && !sums_anew(setup)) continue;
       members = i.members;
       if (std::find(members.begin(), members.end(), rank) == members.end()) return world.leave(rank);
-      trainee.go_on_over(world.connect(rank, trainee.context()));
+      trainee.go_on_over(trainee.connect(world));
     }
     while (trainee.next_window() < setup.windows) trainee.push_next();
   });

@@ -26,6 +26,7 @@ struct SimulatedSetup {
   std::int64_t windows = 3;
   bool accumulates = true;
   bool has_infinity = false;  ///< rank 0's gradient of the second window
+  bool by_hosts = false;      ///< two ranks of the world share a host each; needs channels that are pairs
 };
 
 /// What a recovery has done that no run without failures does.

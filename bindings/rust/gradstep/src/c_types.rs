@@ -580,10 +580,10 @@ record! {
         seconds: f64 = seconds,
         /// Messages and bytes.
         network_seconds: f64 = network_seconds,
-        /// As gradstep_reducer_comm_stats counts them; an engine's own all-reduce is one call and one round.
-        /// all_reduces + all_gathers + exchanges.
+        /// As gradstep_reducer_comm_stats counts them; an engine's own all-reduce is one call and, but for RING, one
+        /// round. all_reduces + all_gathers + exchanges.
         calls: i64 = calls,
-        /// In which every rank of a group sends to every other one.
+        /// In which every rank of a group sends to others.
         rounds: i64 = rounds,
     }
 }
