@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint64_t kFailed = ~std::uint64_t{0};
 
 constexpr std::array kFactWords = {"the optimizer's rule or its options",
+                                   "the outer optimizer, its rule or its options",
                                    "options.sync",
                                    "options.sync_steps",
                                    "options.grad_scale",
@@ -35,14 +36,19 @@ std::uint64_t rule_number(const Optimizer& optimizer) {
 }  // namespace
 
 Agreement::Agreement(Chain& chain, const gradstep_updater_options& options, const StepGuards& guards)
-    : chain_(chain), options_(options), guards_(guards), rule_(rule_number(*chain.optimizer)) {}
+    : chain_(chain),
+      options_(options),
+      guards_(guards),
+      rule_(rule_number(*chain.optimizer)),
+      outer_rule_(chain.outer ? rule_number(*chain.outer) : 0) {}
 
 Agreement::Facts Agreement::facts() const {
-  const Optimizer& optimizer = *chain_.optimizer;
   const Accumulator* accumulator = chain_.accumulator.get();
-  const bool steps_alone = options_.sync != GRADSTEP_SYNC_GRADIENTS;  // after a recovery step counts may differ there
-  const bool counts = !steps_alone && optimizer.site().is_host();
+  // Where ranks step alone, step counts may differ after a recovery.
+  const bool steps_alone = options_.sync != GRADSTEP_SYNC_GRADIENTS && !chain_.outer;
+  const bool counts = !steps_alone && common().site().is_host();
   return {rule_,
+          outer_rule_,
           static_cast<std::uint64_t>(options_.sync),
           static_cast<std::uint64_t>(options_.sync_steps),
           std::bit_cast<std::uint64_t>(guards_.grad_scale),
@@ -51,8 +57,8 @@ Agreement::Facts Agreement::facts() const {
           guards_.skip_nonfinite ? 1U : 0U,
           accumulator != nullptr ? accumulator->digest() : 0,
           accumulator != nullptr ? static_cast<std::uint64_t>(accumulator->pushes()) : 0,
-          counts ? static_cast<std::uint64_t>(optimizer.step_count()) : 0,
-          optimizer.hyper_parameters().digest()};
+          counts ? static_cast<std::uint64_t>(common().step_count()) : 0,
+          common().hyper_parameters().digest()};
 }
 
 std::uint64_t Agreement::digest() const {
@@ -74,7 +80,7 @@ void Agreement::tell_difference(const std::exception_ptr& failure, const Deadlin
   const Facts all = facts();
   // The last is told in more detail.
   compare_ranks(comm, std::span(all).first(kFacts - 1), [](std::size_t i) { return kFactWords[i]; }, deadline);
-  const HyperParameters& values = chain_.optimizer->hyper_parameters();
+  const HyperParameters& values = common().hyper_parameters();
   compare_ranks(comm, values.facts(), [&](std::size_t i) { return values.fact_text(i); }, deadline);
   fail(GRADSTEP_ERR_MISMATCH, "the ranks disagree on the updater");
 }

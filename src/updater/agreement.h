@@ -42,7 +42,9 @@ class Agreement {
   void exchange_gradients(const BufferList& grads, double weight, const std::exception_ptr& failure);
 
  private:
-  static constexpr std::size_t kFacts = 11;
+  static constexpr std::size_t kFacts = 12;
+  /// That steps with what ranks have exchanged.
+  const Optimizer& common() const { return chain_.outer ? *chain_.outer : *chain_.optimizer; }
   using Facts = std::array<std::uint64_t, kFacts>;
   Facts facts() const;
   std::uint64_t digest() const;
@@ -51,7 +53,9 @@ class Agreement {
   Chain& chain_;
   const gradstep_updater_options& options_;
   const StepGuards& guards_;
-  std::uint64_t rule_;  // of the optimizer and its options, as a number
+  // Of the optimizers and their options, as numbers.
+  std::uint64_t rule_;
+  std::uint64_t outer_rule_;
   bool has_met_ = false;
 };
 

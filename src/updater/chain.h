@@ -20,6 +20,7 @@ struct Chain {
   std::shared_ptr<Optimizer> optimizer;
   std::shared_ptr<Accumulator> accumulator;  ///< NULL: every push is a window
   std::shared_ptr<Reducer> reducer;          ///< NULL: no other ranks
+  std::shared_ptr<Optimizer> outer;          ///< steps by what rounds of local steps have changed; NULL: no rounds
 
   /// Where saving is collective, the communicator over which it is; else NULL.
   Communicator* peers() const {
@@ -65,12 +66,14 @@ class HeldChain {
   explicit HeldChain(const Chain& chain)
       : optimizer_(chain.optimizer, "the updater's optimizer"),
         accumulator_(chain.accumulator, "the updater's accumulator"),
-        reducer_(chain.reducer, "the updater's reducer") {}
+        reducer_(chain.reducer, "the updater's reducer"),
+        outer_(chain.outer, "the updater's outer optimizer") {}
 
  private:
   Held<Optimizer> optimizer_;
   Held<Accumulator> accumulator_;
   Held<Reducer> reducer_;
+  Held<Optimizer> outer_;
 };
 
 }  // namespace gradstep

@@ -19,10 +19,16 @@ namespace {
 constexpr const char* kOptimizer = "optimizer/";
 constexpr const char* kReducer = "reducer/";
 constexpr const char* kUpdater = "updater/";
+constexpr const char* kOuter = "outer/";
+constexpr const char* kStart = "start/";                // of the round that is under way, by parameter
+constexpr const char* kRounds = "rounds";               // that are exchanged; without it there is no outer optimizer
+constexpr const char* kRoundWindows = "round_windows";  // of the round that is under way
+constexpr const char* kWeight = "weight";
 constexpr const char* kOptimizers = "optimizers";  // of ranks that have each its own; without it there is one
 
 std::string of_rank(std::int64_t rank, const char* part) { return "rank/" + std::to_string(rank) + "/" + part; }
 std::string window_prefix(std::int64_t rank) { return of_rank(rank, "accumulator/"); }
+std::string round_prefix(std::int64_t rank) { return of_rank(rank, "round/"); }
 std::string kept_prefix(std::int64_t rank) { return of_rank(rank, "reducer/"); }
 /// Rank 0's has the place that it has where there is one for all: readers that know no other find it.
 std::string optimizer_prefix(std::int64_t rank) { return rank == 0 ? kOptimizer : of_rank(rank, kOptimizer); }
@@ -144,13 +150,13 @@ void add_of_all_ranks(std::map<std::string, SavedPart>& parts, const Share& own,
 
 /// A file has no place for what was stepped and not yet exchanged.
 void SavedUpdater::check_exchanged() const {
-  if (local_ != nullptr && progress_.window == Window::stepped) {
+  if (progress_.window == Window::stepped) {
     fail(GRADSTEP_ERR_INVALID_STATE, "the exchange of the last step has failed: flush finishes it, then save");
   }
 }
 
 bool SavedUpdater::has_state_of_its_own() const {
-  return local_ != nullptr && peers() != nullptr && !chain_.optimizer->is_sharded();
+  return (local_ != nullptr || rounds_ != nullptr) && peers() != nullptr && !chain_.optimizer->is_sharded();
 }
 
 std::map<std::string, SavedPart> SavedUpdater::save() const {
@@ -168,6 +174,12 @@ std::map<std::string, SavedPart> SavedUpdater::save() const {
     if (local_ != nullptr) {
       self.set("local_steps", local_->count());
       self.set("partition", local_->partition());
+    }
+    if (rounds_ != nullptr) {
+      save_rounds(parts);
+      SavedPart round;
+      round.set(kWeight, rounds_->weight());
+      shares.push_back({round_prefix, std::move(round)});
     }
     if (has_state_of_its_own()) {
       self.set(kOptimizers, ranks);
@@ -193,6 +205,69 @@ std::map<std::string, SavedPart> SavedUpdater::save() const {
   return parts;
 }
 
+/// What all ranks have in common.
+void SavedUpdater::save_rounds(std::map<std::string, SavedPart>& parts) const {
+  if (chain_.optimizer->is_sharded() && chain_.has_peers()) {
+    fail(
+        GRADSTEP_ERR_UNSUPPORTED,
+        "save: the state of the optimizer inside an outer one is spread over ranks of its own: save the optimizers and "
+        "the reducer each by itself, after the exchange of a round");
+  }
+  SavedPart& self = parts[kUpdater];
+  self.set(kRounds, rounds_->rounds());
+  self.set(kRoundWindows, rounds_->windows());
+  parts[kOuter] = save_optimizer(*chain_.outer);
+  if (rounds_->windows() == 0) return;
+  SavedPart& start = parts[kStart];
+  const Schema& schema = chain_.outer->schema();
+  const BufferList arrays = rounds_->start();
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    SavedTensor tensor;
+    tensor.key = schema[i].name;
+    tensor.dtype = schema[i].dtype;
+    tensor.shape.assign(schema[i].shape.begin(), schema[i].shape.end());
+    tensor.data = arrays[i].data;
+    if (Queue& queue = chain_.outer->site().queue(); !queue.is_host()) {
+      tensor.gather = [&queue, from = arrays[i]](void* whole) {
+        queue.download(whole, from.data, static_cast<std::size_t>(from.bytes()));
+      };
+    }
+    start.tensors.push_back(std::move(tensor));
+  }
+}
+
+/// Checks that the file has an outer optimizer where this updater has one.
+std::function<void()> SavedUpdater::load_rounds(const StateFile& file, std::int64_t own_rank,
+                                                std::int64_t saved_ranks) const {
+  const LoadedPart self(file, kUpdater);
+  if (self.has_text(kRounds) != (rounds_ != nullptr)) {
+    fail(GRADSTEP_ERR_MISMATCH, "the saved updater has {} outer optimizer, this one has {}",
+         self.has_text(kRounds) ? "an" : "no", rounds_ != nullptr ? "one" : "none");
+  }
+  if (rounds_ == nullptr) return [] {};
+  const std::int64_t rounds = self.integer(kRounds);
+  const std::int64_t windows = self.integer(kRoundWindows);
+  const double weight = LoadedPart(file, round_prefix(own_rank % saved_ranks)).number(kWeight);
+  LoadedPart outer(file, kOuter);
+  LoadedPart start(file, kStart);
+  const Schema& schema = chain_.outer->schema();
+  const BufferList arrays = rounds_->start();
+  std::vector<const std::byte*> sources;
+  for (std::size_t i = 0; windows > 0 && i < schema.size(); ++i) {
+    const std::vector<std::int64_t> shape(schema[i].shape.begin(), schema[i].shape.end());
+    sources.push_back(start.tensor(schema[i].name, schema[i].dtype, shape).data);
+  }
+  start.check_all_taken();
+  return [rounds, windows, weight, sources, arrays, to = rounds_, queue = &chain_.outer->site().queue(),
+          take_outer = load_optimizer(outer, *chain_.outer)] {
+    take_outer();
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      queue->upload(arrays[i].data, sources[i], static_cast<std::size_t>(arrays[i].bytes()));
+    }
+    to->go_on_from(rounds, windows, weight);
+  };
+}
+
 /// Old rank r's residuals go to the rank r mod the number of ranks there are now: none is lost, none counts twice.
 std::function<void()> SavedUpdater::load_reducer(const StateFile& file, std::int64_t saved_ranks) const {
   if (!chain_.reducer) return [] {};
@@ -214,7 +289,11 @@ std::function<void()> SavedUpdater::load_reducer(const StateFile& file, std::int
   };
 }
 
-TensorParts SavedUpdater::own_parts() const { return gradstep::own_parts(*chain_.optimizer, optimizer_prefix(0)); }
+TensorParts SavedUpdater::own_parts() const {
+  TensorParts parts = gradstep::own_parts(*chain_.optimizer, optimizer_prefix(0));
+  if (chain_.outer) parts.merge(gradstep::own_parts(*chain_.outer, kOuter));
+  return parts;
+}
 
 std::function<void()> SavedUpdater::load(const StateFile& file) const {
   LoadedPart self(file, kUpdater);
@@ -235,16 +314,17 @@ std::function<void()> SavedUpdater::load(const StateFile& file) const {
   const std::int64_t local_steps = local_ != nullptr ? self.integer("local_steps") : 0;
   const std::int64_t partition = local_ != nullptr ? self.integer("partition") : 0;
   if (local_ != nullptr && chain_.reducer) local_->check_partition(partition, *chain_.reducer);
-  std::function<void()> take_optimizer = [*this, windows, local_steps, partition,
-                                          first = load_optimizer(optimizer, *chain_.optimizer),
-                                          second = load_reducer(file, saved_ranks)] {
-    first();
-    progress_.known_skips = chain_.optimizer->skipped_steps();
-    second();
-    if (local_ != nullptr) local_->go_on_from(local_steps, partition);
-    progress_.windows = progress_.recovered_at = windows;
-    progress_.window = Window::open;
-  };
+  std::function<void()> take_optimizer =
+      [*this, windows, local_steps, partition, first = load_optimizer(optimizer, *chain_.optimizer),
+       second = load_reducer(file, saved_ranks), third = load_rounds(file, own_rank, saved_ranks)] {
+        first();
+        progress_.known_skips = chain_.optimizer->skipped_steps();
+        second();
+        third();
+        if (local_ != nullptr) local_->go_on_from(local_steps, partition);
+        progress_.windows = progress_.recovered_at = windows;
+        progress_.window = Window::open;
+      };
   if (!chain_.accumulator) return take_optimizer;
 
   if (saved_ranks != ranks) {

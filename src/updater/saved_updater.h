@@ -12,6 +12,7 @@
 #include "core/state_part.h"
 #include "updater/chain.h"
 #include "updater/local_steps.h"
+#include "updater/outer_rounds.h"
 
 namespace gradstep {
 
@@ -19,15 +20,15 @@ namespace gradstep {
 /// written, or what is loaded has been taken over.
 class SavedUpdater {
  public:
-  /// `local` NULL: no rank steps by itself.
-  SavedUpdater(Chain& chain, LocalSteps* local, Progress& progress)
-      : chain_(chain), local_(local), progress_(progress) {}
+  /// `local` and `rounds` NULL: no rank steps by itself.
+  SavedUpdater(Chain& chain, LocalSteps* local, OuterRounds* rounds, Progress& progress)
+      : chain_(chain), local_(local), rounds_(rounds), progress_(progress) {}
 
   /// Where saving is collective, the communicator over which it is; else NULL.
   Communicator* peers() const { return chain_.peers(); }
-  /// The parts of a file, by prefix: "optimizer/", "reducer/", and for every rank its own window,
-  /// "rank/<r>/accumulator/". Collective over peers(), and a failure on one rank is one on all. They show the handles'
-  /// own buffers.
+  /// The parts of a file, by prefix: "optimizer/", "reducer/", "outer/", in the middle of a round "start/", and for
+  /// every rank its own window, "rank/<r>/accumulator/". Collective over peers(), and a failure on one rank is one on
+  /// all. They show the handles' own buffers.
   std::map<std::string, SavedPart> save() const;
   /// What this rank has use for of the tensors of such a file that it does not take whole.
   TensorParts own_parts() const;
@@ -37,10 +38,13 @@ class SavedUpdater {
  private:
   void check_exchanged() const;
   bool has_state_of_its_own() const;
+  void save_rounds(std::map<std::string, SavedPart>& parts) const;
+  std::function<void()> load_rounds(const StateFile& file, std::int64_t own_rank, std::int64_t saved_ranks) const;
   std::function<void()> load_reducer(const StateFile& file, std::int64_t saved_ranks) const;
 
   Chain& chain_;
   LocalSteps* local_;
+  OuterRounds* rounds_;
   Progress& progress_;
 };
 

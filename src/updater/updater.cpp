@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/weight.h"
+#include "updater/reduced_step.h"
 
 namespace gradstep {
 
@@ -20,6 +21,15 @@ void check_same_schema(const char* what, const Schema& optimizer, const Schema& 
   }
 }
 
+void check_outer(const gradstep_updater_options& options, const Optimizer& optimizer, const Optimizer& outer) {
+  if (options.sync != GRADSTEP_SYNC_DELTAS) {
+    fail_argument("options.outer: steps by deltas, and options.sync is {}, expected {}", options.sync,
+                  static_cast<int>(GRADSTEP_SYNC_DELTAS));
+  }
+  if (&optimizer == &outer) fail_argument("options.outer: is the optimizer itself, expected another one");
+  check_same_schema("outer optimizer", optimizer.schema(), outer.schema());
+}
+
 StepGuards guards_of(const gradstep_updater_options& options, const Accumulator* accumulator) {
   StepGuards guards;
   guards.grad_scale = options.grad_scale;
@@ -28,6 +38,17 @@ StepGuards guards_of(const gradstep_updater_options& options, const Accumulator*
   guards.skip_nonfinite = options.skip_nonfinite != 0 ||
                           (accumulator != nullptr && accumulator->nonfinite_policy() == GRADSTEP_NONFINITE_POISON);
   return guards;
+}
+
+/// What `body` throws; NULL = nothing.
+template <class Body>
+std::exception_ptr caught(Body&& body) {
+  try {
+    body();
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
 }
 
 /// Adds the time of its scope to a counter.
@@ -55,9 +76,9 @@ gradstep_updater_options default_updater_options() {
 
 Updater::Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> optimizer,
                  std::shared_ptr<Accumulator> accumulator, std::shared_ptr<Reducer> reducer,
-                 const gradstep_updater_options& options)
+                 const gradstep_updater_options& options, std::shared_ptr<Optimizer> outer)
     : context_(std::move(context)),
-      chain_{std::move(optimizer), std::move(accumulator), std::move(reducer)},
+      chain_{std::move(optimizer), std::move(accumulator), std::move(reducer), std::move(outer)},
       options_(options),
       guards_(guards_of(options, chain_.accumulator.get())),
       reducer_options_(chain_.reducer ? chain_.reducer->options() : default_reducer_options()),
@@ -70,7 +91,12 @@ Updater::Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> op
   if (chain_.accumulator) check_same_schema("accumulator", chain_.optimizer->schema(), chain_.accumulator->schema());
   if (chain_.reducer) check_same_schema("reducer", chain_.optimizer->schema(), chain_.reducer->schema());
   if (chain_.reducer) check_windows_end_together(chain_.reducer->comm());
-  if (options.sync != GRADSTEP_SYNC_GRADIENTS) local_.emplace(chain_.optimizer->site(), options);
+  if (chain_.outer) {
+    check_outer(options, *chain_.optimizer, *chain_.outer);
+    rounds_.emplace(chain_.outer, options.sync_steps);
+  } else if (options.sync != GRADSTEP_SYNC_GRADIENTS) {
+    local_.emplace(chain_.optimizer->site(), options);
+  }
   if (local_ && chain_.reducer) local_->check(*chain_.optimizer, *chain_.reducer);
   progress_.known_skips = chain_.optimizer->skipped_steps();
   if (chain_.reducer) end_windows_together(*chain_.reducer);  // last: it changes the handles
@@ -92,13 +118,14 @@ void Updater::end_windows_together(Reducer& reducer) {
 
 bool Updater::is_idle() const {
   return chain_.optimizer->site().is_idle() && (!chain_.accumulator || chain_.accumulator->site().is_idle()) &&
-         (!chain_.reducer || chain_.reducer->is_idle());
+         (!chain_.reducer || chain_.reducer->is_idle()) && (!chain_.outer || chain_.outer->site().is_idle());
 }
 
 void Updater::use(void* stream) {
   chain_.optimizer->site().use(stream);
   if (chain_.accumulator) chain_.accumulator->site().use(stream);
   if (chain_.reducer) chain_.reducer->site().use(stream);
+  if (chain_.outer) chain_.outer->site().use(stream);
 }
 
 /// A step that was queued counts as made until the device says that it was skipped.
@@ -169,10 +196,15 @@ bool Updater::flush(const BufferList& params) {
 
 /// A reducer whose windows bring slices serves the optimizer that it was attached with.
 void Updater::check_slices() const {
+  const auto takes_slices = [](const Optimizer& optimizer) {
+    return optimizer.is_sharded() && optimizer.sharding()->takes_slices();
+  };
+  const Optimizer& served = chain_.outer ? *chain_.outer : *chain_.optimizer;
   const bool brings = chain_.reducer && chain_.reducer->is_dealt();
-  const bool takes = chain_.optimizer->is_sharded() && chain_.optimizer->sharding()->takes_slices();
-  if (brings == takes && !(local_ && brings)) return;
-  if (takes) {
+  const bool takes = takes_slices(served);
+  const bool takes_alone = chain_.outer && takes_slices(*chain_.optimizer);
+  if (brings == takes && !takes_alone && !(local_ && brings)) return;
+  if (takes || takes_alone) {
     fail(GRADSTEP_ERR_INVALID_STATE,
          "the optimizer takes its slices of the gradients from the reducer that it was "
          "attached with, expected an updater of both");
@@ -186,11 +218,11 @@ void Updater::check_slices() const {
 /// which may be under way.
 bool Updater::finish_pushed(const BufferList& params) {
   check_slices();
-  if (local_) {
+  if (local_ || rounds_) {
     fail(GRADSTEP_ERR_INVALID_STATE,
          "flush: the reducer has an open window, but ranks step before they exchange (sync)");
   }
-  const std::exception_ptr failure = refresh_hyper_parameters();
+  const std::exception_ptr failure = caught([&] { chain_.optimizer->refresh(); });
   progress_.window = Window::open;  // one that waited for its step has lost its gradients to this one
   ++stats_.windows;
   bool is_agreed = false;
@@ -215,11 +247,12 @@ bool Updater::finish_window(StepBuffers buffers, double weight) {
   const bool is_dense = !chain_.reducer || chain_.reducer->options().mode == GRADSTEP_REDUCER_DENSE;
   const bool takes_slices = chain_.reducer && chain_.reducer->is_dealt();
   check_slices();
+  if (rounds_) return finish_round(*rounds_, buffers, weight);
   const bool reduces_itself =
       chain_.optimizer->is_sharded() && is_dense && !takes_slices && !(local_ && (chain_.reducer || is_stepped));
   if (reduces_itself) return finish_sharded(buffers, weight);
   // A host's schedule that fails does so here, and stops all ranks.
-  const std::exception_ptr failure = refresh_hyper_parameters();
+  const std::exception_ptr failure = caught([&] { chain_.optimizer->refresh(); });
   if (local_ && (chain_.reducer || is_stepped)) {
     return finish_local(*local_, buffers, weight, failure);
   }
@@ -246,15 +279,6 @@ bool Updater::finish_window(StepBuffers buffers, double weight) {
                       chain_.accumulator->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP &&
                       chain_.reducer->comm().world_size() > 1 && !chain_.reducer->any_gradient();
   return close_window(!nobody && step(buffers, norm, is_agreed));
-}
-
-std::exception_ptr Updater::refresh_hyper_parameters() {
-  try {
-    chain_.optimizer->refresh();
-    return nullptr;
-  } catch (...) {
-    return std::current_exception();
-  }
 }
 
 bool Updater::votes_first() const { return agreement_.is_needed() && guards_.skip_nonfinite; }
@@ -311,6 +335,60 @@ void Updater::exchange_locally(LocalSteps& local, const BufferList& params) {
   if (local.exchange(chain_.reducer.get(), params, run)) progress_.window = Window::reduced;
 }
 
+bool Updater::finish_round(OuterRounds& rounds, const StepBuffers& buffers, double weight) {
+  if (progress_.window != Window::stepped) {
+    bool applied = false;
+    const std::exception_ptr failure = caught([&] { applied = step_in_round(rounds, buffers, weight); });
+    if (failure) {
+      // The others wait for this rank in the exchange of the round.
+      if (rounds.ends_next() && agreement_.is_needed()) static_cast<void>(agreement_.reach(failure));
+      std::rethrow_exception(failure);
+    }
+    if (!rounds.is_complete()) return close_window(applied);
+    progress_.window = Window::stepped;
+  }
+  bool applied = false;
+  try {
+    applied = exchange_round(rounds, buffers.params);
+  } catch (const Error& error) {
+    fail(error.status(), "{} (the local step stands: flush finishes the exchange)", error.what());
+  }
+  progress_.window = Window::reduced;
+  return close_window(applied);
+}
+
+bool Updater::step_in_round(OuterRounds& rounds, StepBuffers buffers, double weight) {
+  const Stopwatch stopwatch(stats_.step_nanoseconds);
+  Optimizer& optimizer = *chain_.optimizer;
+  StepGuards guards = guards_;
+  if (!optimizer.is_sharded()) optimizer.refresh();
+  if (chain_.accumulator) {
+    buffers.grads = chain_.accumulator->results();
+    weight = chain_.accumulator->weight();
+    if (!optimizer.is_sharded()) guards.norm = chain_.accumulator->norm();
+  }
+  rounds.begin_window(buffers.params);
+  const bool applied = optimizer.is_sharded()
+                           ? optimizer.step_sharded(buffers, guards, sharded_exchange(weight)).applied
+                           : optimizer.step(buffers, guards).applied;
+  rounds.end_window(weight);
+  return applied;
+}
+
+bool Updater::exchange_round(OuterRounds& rounds, const BufferList& params) {
+  const Stopwatch stopwatch(stats_.reduce_nanoseconds);
+  const std::exception_ptr failure = caught([&] {
+    rounds.check_ranks(chain_.reducer.get());
+    rounds.optimizer().refresh();
+  });
+  if (agreement_.is_needed()) {
+    static_cast<void>(agreement_.reach(failure));
+  } else if (failure) {
+    std::rethrow_exception(failure);
+  }
+  return rounds.exchange(chain_.reducer.get(), params, guards_.skip_nonfinite);
+}
+
 const double* Updater::norm_of(const BufferList& grads) {
   const Site& site = chain_.optimizer->site();
   if (norm_.bytes() == 0) norm_ = site.allocate(sizeof(double), /*zeroed=*/false);
@@ -334,7 +412,7 @@ bool Updater::close_window(bool applied) {
 // A sharded optimizer reduces gradients only as far as each rank's slice. With a reducer in the chain it does so in the
 // reducer's stead, as that one would.
 bool Updater::finish_sharded(StepBuffers buffers, double weight) {
-  GradientExchange exchange = chain_.optimizer->sharding()->default_exchange();
+  GradientExchange exchange = sharded_exchange(weight);
   if (chain_.reducer) {
     const std::int32_t ranks = chain_.optimizer->sharding()->comm().world_size();
     if (chain_.reducer->comm().world_size() != ranks) {
@@ -345,41 +423,27 @@ bool Updater::finish_sharded(StepBuffers buffers, double weight) {
     exchange.gradients = GRADSTEP_SHARDED_GRADIENTS_LOCAL;
     exchange.average = average == GRADSTEP_AVERAGE_UNSET ? GRADSTEP_AVERAGE_MEAN : average;
   }
-  if (chain_.accumulator) {
-    buffers.grads = chain_.accumulator->results();
-    exchange.weight = chain_.accumulator->weight();
-    exchange.window = chain_.accumulator->digest() ^ static_cast<std::uint64_t>(chain_.accumulator->pushes());
-    exchange.needs_gradient = chain_.accumulator->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP;
-  } else {
-    exchange.weight = weight;
-  }
+  if (chain_.accumulator) buffers.grads = chain_.accumulator->results();
   const Stopwatch stopwatch(stats_.step_nanoseconds);
   return close_window(chain_.optimizer->step_sharded(buffers, guards_, exchange).applied);
+}
+
+GradientExchange Updater::sharded_exchange(double weight) const {
+  GradientExchange exchange = chain_.optimizer->sharding()->default_exchange();
+  exchange.weight = weight;
+  if (const Accumulator* accumulator = chain_.accumulator.get()) {
+    exchange.weight = accumulator->weight();
+    exchange.window = accumulator->digest() ^ static_cast<std::uint64_t>(accumulator->pushes());
+    exchange.needs_gradient = accumulator->nonfinite_policy() == GRADSTEP_NONFINITE_SKIP;
+  }
+  return exchange;
 }
 
 bool Updater::step(const StepBuffers& buffers, const double* norm, bool is_agreed) {
   const Stopwatch stopwatch(stats_.step_nanoseconds);
   StepGuards guards = guards_;
-  const bool in_slices = chain_.reducer && chain_.reducer->is_dealt();
-  const bool needs_norm = guards.max_norm > 0 || guards.skip_nonfinite;
-  if (norm == nullptr && chain_.reducer && !in_slices && needs_norm) norm = chain_.reducer->norm();
   guards.norm = norm;
-  bool applied = false;
-  if (chain_.optimizer->is_sharded()) {
-    // The reducer has done what a sharded step would do with gradients of its own.
-    GradientExchange reduced = chain_.optimizer->sharding()->default_exchange();
-    reduced.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
-    reduced.in_slices = in_slices;
-    reduced.is_agreed =
-        is_agreed && chain_.optimizer->sharding()->comm().world_size() == chain_.reducer->comm().world_size();
-    applied = chain_.optimizer->step_sharded(buffers, guards, reduced).applied;
-  } else {
-    applied = chain_.optimizer->step(buffers, guards).applied;
-  }
-  // A device decides by itself, and is asked only where something depends on it here.
-  const bool asks = applied && guards.skip_nonfinite && !chain_.optimizer->site().is_host() && chain_.reducer &&
-                    chain_.reducer->has_memory();
-  return asks ? chain_.optimizer->last_outcome().applied : applied;
+  return step_reduced(*chain_.optimizer, chain_.reducer.get(), buffers, guards, is_agreed);
 }
 
 std::shared_ptr<Reducer> Updater::next_reducer(Communicator& comm, const Deadline& deadline) {
@@ -396,7 +460,12 @@ Standing Updater::standing() const {
   own.is_stepped = waits() && progress_.window == Window::stepped ? 1 : 0;
   const bool holds_window = chain_.accumulator && (waits() || !chain_.accumulator->ready());
   own.pushes = holds_window ? chain_.accumulator->pushes() : 0;
-  own.local_steps = local_ ? local_->count() : 0;
+  if (rounds_) {
+    own.rounds = rounds_->rounds();
+    own.local_steps = rounds_->windows();
+  } else {
+    own.local_steps = local_ ? local_->count() : 0;
+  }
   own.partition = local_ ? local_->partition() : 0;
   own.recoveries = progress_.recoveries;
   own.recovered_at = progress_.recovered_at;
@@ -404,6 +473,7 @@ Standing Updater::standing() const {
 }
 
 Replicated Updater::replicated() const {
+  if (rounds_) return Replicated::nothing;
   if (options_.sync == GRADSTEP_SYNC_GRADIENTS) return Replicated::parameters_and_state;
   return options_.sync == GRADSTEP_SYNC_DELTAS ? Replicated::parameters : Replicated::nothing;
 }
@@ -412,7 +482,7 @@ Replicated Updater::replicated() const {
 // with ranks on which it did not.
 void Updater::recover(Communicator* comm, const BufferList& params) {
   const HeldChain held(chain_);
-  if (chain_.optimizer->is_sharded()) {
+  if (chain_.optimizer->is_sharded() || (chain_.outer && chain_.outer->is_sharded())) {
     fail(GRADSTEP_ERR_INVALID_STATE,
          "recover: the optimizer's state is spread over ranks that may be gone: attach it to the "
          "new communicator and load a saved state");
@@ -424,11 +494,12 @@ void Updater::recover(Communicator* comm, const BufferList& params) {
   }
   const Deadline deadline = comm->deadline();
   std::shared_ptr<Reducer> reducer = next_reducer(*comm, deadline);
-  Recovery recovery(*comm, *chain_.optimizer, standing(), deadline);
+  if (rounds_) rounds_->begin_window(params);
+  Recovery recovery(*comm, *chain_.optimizer, rounds_ ? &*rounds_ : nullptr, standing(), deadline);
   if (local_) local_->check_partition(recovery.root_standing().partition, *reducer);
   recovery.bring(params.arrays, replicated());
   // A window that the root has skipped has left nothing behind.
-  const bool is_applied = local_ || recovery.root_standing().steps > recovery.own_standing().steps;
+  const bool is_applied = local_ || rounds_ || recovery.root_standing().steps > recovery.own_standing().steps;
   if (chain_.reducer) reducer->take_over(*chain_.reducer, waits() && recovery.is_finished_by_root() && is_applied);
   reducer->saved().rejoin(recovery.root(), deadline);
   if (!comm->vote(true, deadline)) fail(GRADSTEP_ERR_ABORTED, "a rank did not agree to recover");
@@ -464,6 +535,7 @@ void Updater::go_on_from(const Recovery& recovery) {
     // All have the root's parameters: what it had not exchanged needs no exchange.
     local_->go_on_from(root.is_stepped != 0 ? 0 : root.local_steps, root.partition);
   }
+  if (rounds_ && !recovery.together()) rounds_->go_on_from(root.rounds, root.local_steps, 1);
   progress_.windows = root.windows;
   progress_.recoveries = root.recoveries + 1;
   progress_.recovered_at = root.windows;

@@ -14,6 +14,7 @@
 #include "updater/agreement.h"
 #include "updater/chain.h"
 #include "updater/local_steps.h"
+#include "updater/outer_rounds.h"
 #include "updater/recovery.h"
 #include "updater/saved_updater.h"
 
@@ -23,10 +24,10 @@ gradstep_updater_options default_updater_options();
 
 class Updater {
  public:
-  /// accumulator and reducer may be NULL.
+  /// accumulator, reducer and outer may be NULL; options.outer is not looked at.
   Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> optimizer,
           std::shared_ptr<Accumulator> accumulator, std::shared_ptr<Reducer> reducer,
-          const gradstep_updater_options& options);
+          const gradstep_updater_options& options, std::shared_ptr<Optimizer> outer = nullptr);
   Updater(const Updater&) = delete;
   Updater& operator=(const Updater&) = delete;
 
@@ -49,7 +50,7 @@ class Updater {
 
   const Chain& chain() const { return chain_; }
   /// What the next push depends on, to be saved and loaded.
-  SavedUpdater saved() { return {chain_, local_ ? &*local_ : nullptr, progress_}; }
+  SavedUpdater saved() { return {chain_, local_ ? &*local_ : nullptr, rounds_ ? &*rounds_ : nullptr, progress_}; }
 
  private:
   /// A window that has ended is still to be applied. The host may have reset the accumulator since.
@@ -62,7 +63,8 @@ class Updater {
   bool finish_window(StepBuffers buffers, double weight);
   bool finish_pushed(const BufferList& params);
   void check_slices() const;
-  /// `is_agreed`: in this call the ranks have compared what they must agree on.
+  /// With gradients that need no more exchange. `is_agreed`: in this call the ranks have compared what they must agree
+  /// on.
   bool step(const StepBuffers& buffers, const double* norm, bool is_agreed);
   bool close_window(bool applied);
 
@@ -81,11 +83,16 @@ class Updater {
   /// Before local steps ranks vote on what is finite, and compare what they must agree on.
   bool votes_first() const;
 
-  /// The host's schedules may fail.
-  std::exception_ptr refresh_hyper_parameters();
+  // DiLoCo. Nothing travels before the last window of a round, whose exchange alone is retried where it has failed.
+  bool finish_round(OuterRounds& rounds, const StepBuffers& buffers, double weight);
+  bool step_in_round(OuterRounds& rounds, StepBuffers buffers, double weight);
+  bool exchange_round(OuterRounds& rounds, const BufferList& params);
+
   /// At the optimizer's site.
   const double* norm_of(const BufferList& grads);
   bool finish_sharded(StepBuffers buffers, double weight);
+  /// Of gradients that a sharded optimizer exchanges by itself.
+  GradientExchange sharded_exchange(double weight) const;
 
   std::shared_ptr<Context> context_;
   Chain chain_;
@@ -96,8 +103,10 @@ class Updater {
   BusyFlag busy_;
   Progress progress_;
   Agreement agreement_;
-  Buffer norm_;                      // of gradients that nobody else has measured
-  std::optional<LocalSteps> local_;  // by sync: each rank steps before they exchange
+  Buffer norm_;  // of gradients that nobody else has measured
+  // By sync and outer, one or none: each rank steps before they exchange.
+  std::optional<LocalSteps> local_;
+  std::optional<OuterRounds> rounds_;
 };
 
 }  // namespace gradstep
