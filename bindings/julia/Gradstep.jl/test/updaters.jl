@@ -22,6 +22,22 @@ end
     end
 end
 
+@testset "an outer optimizer steps by what a round has changed" begin
+    on_ranks(2) do comm
+        x = Float32[8, 8]
+        outer = setup(SGD(0.5), x)
+        updater = Updater(setup(SGD(1), x), nothing, Reducer(comm, x); sync = :deltas, sync_steps = 2, outer)
+        gradient = Float32[1, 2rank(comm)]
+        @test push!(updater, x, gradient)
+        @test x == 8 .- gradient
+        @test push!(updater, x, gradient)
+        @test x == [7, 7] # half of the mean change, which is 2 of both
+        @test step_count(outer) == 1
+    end
+    x = zeros(Float32, 1)
+    @test failure(() -> Updater(setup(SGD(1), x); outer = setup(SGD(1), x))).status === :INVALID_ARGUMENT
+end
+
 @testset "flush ends a window that is not full" begin
     x = zeros(Float32, 1)
     updater = Updater(setup(SGD(1), x), Accumulator(x; steps = 4, mode = :mean))
