@@ -53,7 +53,7 @@ class Agreement {
   Chain& chain_;
   const gradstep_updater_options& options_;
   const StepGuards& guards_;
-  // Of the optimizers and their options, as numbers.
+  // The optimizers and their options, as numbers.
   std::uint64_t rule_;
   std::uint64_t outer_rule_;
   bool has_met_ = false;

@@ -3,13 +3,13 @@
 #include "updater/updater.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <utility>
 
+#include "core/caught.h"
 #include "core/error.h"
 #include "core/weight.h"
 #include "updater/reduced_step.h"
+#include "updater/stopwatch.h"
 
 namespace gradstep {
 
@@ -39,31 +39,6 @@ StepGuards guards_of(const gradstep_updater_options& options, const Accumulator*
                           (accumulator != nullptr && accumulator->nonfinite_policy() == GRADSTEP_NONFINITE_POISON);
   return guards;
 }
-
-/// What `body` throws; NULL = nothing.
-template <class Body>
-std::exception_ptr caught(Body&& body) {
-  try {
-    body();
-    return nullptr;
-  } catch (...) {
-    return std::current_exception();
-  }
-}
-
-/// Adds the time of its scope to a counter.
-class Stopwatch {
- public:
-  explicit Stopwatch(std::int64_t& nanoseconds) : nanoseconds_(nanoseconds) {}
-  ~Stopwatch() { nanoseconds_ += std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count(); }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
- private:
-  using Clock = std::chrono::steady_clock;
-  std::int64_t& nanoseconds_;
-  Clock::time_point start_ = Clock::now();
-};
 
 }  // namespace
 
@@ -281,123 +256,6 @@ bool Updater::finish_window(StepBuffers buffers, double weight) {
   return close_window(!nobody && step(buffers, norm, is_agreed));
 }
 
-bool Updater::votes_first() const { return agreement_.is_needed() && guards_.skip_nonfinite; }
-
-bool Updater::finish_local(LocalSteps& local, StepBuffers buffers, double weight, const std::exception_ptr& failure) {
-  const bool was_stepped = progress_.window == Window::stepped;
-  if (failure) {
-    if (!was_stepped && votes_first()) static_cast<void>(agreement_.reach(failure));
-    // The others learn of it in the exchange, and add nothing.
-    if (!was_stepped && !votes_first() && local.exchanges_deltas() && agreement_.goes_beside()) {
-      agreement_.compare_beside(failure, [&] { local.take_part(*chain_.optimizer, *chain_.reducer); });
-    }
-    std::rethrow_exception(failure);
-  }
-  if (!was_stepped) {
-    if (chain_.accumulator) {
-      buffers.grads = chain_.accumulator->results();
-      weight = chain_.accumulator->weight();
-    }
-    if (!step_locally(local, buffers, weight)) return close_window(false);
-    progress_.window = Window::stepped;
-  }
-  try {
-    // A peer may have failed before its step, and now asks first.
-    if (was_stepped && votes_first() && !agreement_.reach(nullptr)) return close_window(false);
-    exchange_locally(local, buffers.params);
-  } catch (const Error& error) {
-    fail(error.status(), "{} ({})", error.what(),
-         local.exchanges_deltas()
-             ? "the optimizer's state is one step ahead of the parameters: flush finishes the exchange"
-             : "the local step stands: flush finishes the exchange");
-  }
-  return close_window(true);
-}
-
-/// Ranks that skip what is not finite do so together: their step counts stay equal.
-bool Updater::step_locally(LocalSteps& local, const StepBuffers& buffers, double weight) {
-  const Stopwatch stopwatch(stats_.step_nanoseconds);
-  StepGuards guards = guards_;
-  if (chain_.accumulator) guards.norm = chain_.accumulator->norm();
-  if (votes_first()) {
-    if (guards.norm == nullptr) guards.norm = norm_of(buffers.grads);
-    guards.skip = !agreement_.reach(nullptr, std::isfinite(read(chain_.optimizer->site().queue(), guards.norm)));
-    if (guards.skip) ++progress_.known_skips;
-  }
-  return local.step(*chain_.optimizer, buffers, guards, weight);
-}
-
-void Updater::exchange_locally(LocalSteps& local, const BufferList& params) {
-  const Stopwatch stopwatch(stats_.reduce_nanoseconds);
-  const auto run = [&](FunctionRef<void()> exchange) {
-    return agreement_.goes_beside() ? agreement_.compare_beside(nullptr, exchange) : exchange();
-  };
-  if (local.exchange(chain_.reducer.get(), params, run)) progress_.window = Window::reduced;
-}
-
-bool Updater::finish_round(OuterRounds& rounds, const StepBuffers& buffers, double weight) {
-  if (progress_.window != Window::stepped) {
-    bool applied = false;
-    const std::exception_ptr failure = caught([&] { applied = step_in_round(rounds, buffers, weight); });
-    if (failure) {
-      // The others wait for this rank in the exchange of the round.
-      if (rounds.ends_next() && agreement_.is_needed()) static_cast<void>(agreement_.reach(failure));
-      std::rethrow_exception(failure);
-    }
-    if (!rounds.is_complete()) return close_window(applied);
-    progress_.window = Window::stepped;
-  }
-  bool applied = false;
-  try {
-    applied = exchange_round(rounds, buffers.params);
-  } catch (const Error& error) {
-    fail(error.status(), "{} (the local step stands: flush finishes the exchange)", error.what());
-  }
-  progress_.window = Window::reduced;
-  return close_window(applied);
-}
-
-bool Updater::step_in_round(OuterRounds& rounds, StepBuffers buffers, double weight) {
-  const Stopwatch stopwatch(stats_.step_nanoseconds);
-  Optimizer& optimizer = *chain_.optimizer;
-  StepGuards guards = guards_;
-  if (!optimizer.is_sharded()) optimizer.refresh();
-  if (chain_.accumulator) {
-    buffers.grads = chain_.accumulator->results();
-    weight = chain_.accumulator->weight();
-    if (!optimizer.is_sharded()) guards.norm = chain_.accumulator->norm();
-  }
-  rounds.begin_window(buffers.params);
-  const bool applied = optimizer.is_sharded()
-                           ? optimizer.step_sharded(buffers, guards, sharded_exchange(weight)).applied
-                           : optimizer.step(buffers, guards).applied;
-  rounds.end_window(weight);
-  return applied;
-}
-
-bool Updater::exchange_round(OuterRounds& rounds, const BufferList& params) {
-  const Stopwatch stopwatch(stats_.reduce_nanoseconds);
-  const std::exception_ptr failure = caught([&] {
-    rounds.check_ranks(chain_.reducer.get());
-    rounds.optimizer().refresh();
-  });
-  if (agreement_.is_needed()) {
-    static_cast<void>(agreement_.reach(failure));
-  } else if (failure) {
-    std::rethrow_exception(failure);
-  }
-  return rounds.exchange(chain_.reducer.get(), params, guards_.skip_nonfinite);
-}
-
-const double* Updater::norm_of(const BufferList& grads) {
-  const Site& site = chain_.optimizer->site();
-  if (norm_.bytes() == 0) norm_ = site.allocate(sizeof(double), /*zeroed=*/false);
-  WorkList work;
-  for (const Array& grad : grads) work.append(grad.size);
-  site.backend().measure({&work, grads, {}}, norm_.as<double>(), site.queue());
-  return norm_.as<double>();
-}
-
 /// What the reducer keeps of a window for the next one is kept only now: until the step is made, the window may have to
 /// be reduced again. A window that is skipped leaves nothing: not finite, it would make all those after it so, too.
 bool Updater::close_window(bool applied) {
@@ -444,101 +302,6 @@ bool Updater::step(const StepBuffers& buffers, const double* norm, bool is_agree
   StepGuards guards = guards_;
   guards.norm = norm;
   return step_reduced(*chain_.optimizer, chain_.reducer.get(), buffers, guards, is_agreed);
-}
-
-std::shared_ptr<Reducer> Updater::next_reducer(Communicator& comm, const Deadline& deadline) {
-  check_windows_end_together(comm);
-  auto reducer = std::make_shared<Reducer>(context_, comm, reducer_options_, chain_.optimizer->schema(), deadline);
-  if (local_) local_->check(*chain_.optimizer, *reducer);
-  end_windows_together(*reducer);
-  return reducer;
-}
-
-Standing Updater::standing() const {
-  Standing own;
-  own.windows = progress_.windows;
-  own.is_stepped = waits() && progress_.window == Window::stepped ? 1 : 0;
-  const bool holds_window = chain_.accumulator && (waits() || !chain_.accumulator->ready());
-  own.pushes = holds_window ? chain_.accumulator->pushes() : 0;
-  if (rounds_) {
-    own.rounds = rounds_->rounds();
-    own.local_steps = rounds_->windows();
-  } else {
-    own.local_steps = local_ ? local_->count() : 0;
-  }
-  own.partition = local_ ? local_->partition() : 0;
-  own.recoveries = progress_.recoveries;
-  own.recovered_at = progress_.recovered_at;
-  return own;
-}
-
-Replicated Updater::replicated() const {
-  if (rounds_) return Replicated::nothing;
-  if (options_.sync == GRADSTEP_SYNC_GRADIENTS) return Replicated::parameters_and_state;
-  return options_.sync == GRADSTEP_SYNC_DELTAS ? Replicated::parameters : Replicated::nothing;
-}
-
-// All that can fail comes first, and leaves everything as it was; a rank on which the last vote fails can recover anew
-// with ranks on which it did not.
-void Updater::recover(Communicator* comm, const BufferList& params) {
-  const HeldChain held(chain_);
-  if (chain_.optimizer->is_sharded() || (chain_.outer && chain_.outer->is_sharded())) {
-    fail(GRADSTEP_ERR_INVALID_STATE,
-         "recover: the optimizer's state is spread over ranks that may be gone: attach it to the "
-         "new communicator and load a saved state");
-  }
-  if (comm == nullptr) {
-    if (progress_.window == Window::reduced) progress_.window = Window::full;  // the result goes with the reducer
-    chain_.reducer.reset();
-    return;
-  }
-  const Deadline deadline = comm->deadline();
-  std::shared_ptr<Reducer> reducer = next_reducer(*comm, deadline);
-  if (rounds_) rounds_->begin_window(params);
-  Recovery recovery(*comm, *chain_.optimizer, rounds_ ? &*rounds_ : nullptr, standing(), deadline);
-  if (local_) local_->check_partition(recovery.root_standing().partition, *reducer);
-  recovery.bring(params.arrays, replicated());
-  // A window that the root has skipped has left nothing behind.
-  const bool is_applied = local_ || rounds_ || recovery.root_standing().steps > recovery.own_standing().steps;
-  if (chain_.reducer) reducer->take_over(*chain_.reducer, waits() && recovery.is_finished_by_root() && is_applied);
-  reducer->saved().rejoin(recovery.root(), deadline);
-  if (!comm->vote(true, deadline)) fail(GRADSTEP_ERR_ABORTED, "a rank did not agree to recover");
-  recovery.commit();
-  go_on_from(recovery);
-  chain_.reducer = std::move(reducer);
-  agreement_.start_over();
-  context_->log().write(GRADSTEP_LOG_INFO,
-                        "updater: recovered with {} ranks, from rank {} after {} windows and {} steps",
-                        comm->world_size(), recovery.root(), progress_.windows, recovery.root_standing().steps);
-}
-
-void Updater::go_on_from(const Recovery& recovery) {
-  const Standing& own = recovery.own_standing();
-  const Standing& root = recovery.root_standing();
-  if (recovery.keeps_windows()) {
-    if (progress_.window == Window::reduced) progress_.window = Window::full;  // others may not have reduced it
-  } else {
-    // Where parameters are averaged, the root's local step is in them and stays.
-    const bool stays = recovery.is_root() && own.is_stepped != 0 && replicated() == Replicated::nothing;
-    const bool holds = own.pushes > 0 || own.is_stepped != 0;
-    if (holds && !stays && !recovery.is_finished_by_root()) {
-      ++stats_.dropped_windows;
-      context_->log().write(GRADSTEP_LOG_WARNING, "updater: recovery dropped this rank's window of {} micro-batches",
-                            own.pushes);
-    }
-    const bool is_repeated =
-        !chain_.accumulator && waits() && own.is_stepped == 0 && own.windows == root.windows && own.steps == root.steps;
-    progress_.window = is_repeated ? Window::full : Window::open;
-    if (chain_.accumulator) chain_.accumulator->reset();
-  }
-  if (local_ && !recovery.together()) {
-    // All have the root's parameters: what it had not exchanged needs no exchange.
-    local_->go_on_from(root.is_stepped != 0 ? 0 : root.local_steps, root.partition);
-  }
-  if (rounds_ && !recovery.together()) rounds_->go_on_from(root.rounds, root.local_steps, 1);
-  progress_.windows = root.windows;
-  progress_.recoveries = root.recoveries + 1;
-  progress_.recovered_at = root.windows;
 }
 
 }  // namespace gradstep

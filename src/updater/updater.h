@@ -91,7 +91,7 @@ class Updater {
   /// At the optimizer's site.
   const double* norm_of(const BufferList& grads);
   bool finish_sharded(StepBuffers buffers, double weight);
-  /// Of gradients that a sharded optimizer exchanges by itself.
+  /// How a sharded optimizer exchanges gradients by itself.
   GradientExchange sharded_exchange(double weight) const;
 
   std::shared_ptr<Context> context_;

@@ -1,13 +1,14 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""Recorded runs of several workers that step by themselves between exchanges: each is a rank, on a thread of its own."""
+"""Recorded runs of workers that step by themselves between exchanges: each is a rank, on a thread of its own."""
 
 import threading
 from typing import Any
 
-import gradstep
 import numpy as np
 from rule_translations import Skip
+
+import gradstep
 
 Case = dict[str, Any]
 

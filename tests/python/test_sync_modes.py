@@ -195,7 +195,7 @@ def test_rounds_end_with_equal_ranks_in_every_mode(rule, mode):
     for step, (first, second) in enumerate(zip(*histories, strict=True), start=1):
         equal = all(same_bits(a, b) for a, b in zip(first, second, strict=True))
         assert equal == (step % 5 == 0), step
-    # What these hold back comes twice, by the residual and by local steps that miss it: Shampoo's are too large for that.
+    # What these hold back comes twice, by the residual and by local steps that miss it. Shampoo's are too large for it.
     if rule == "adam" or mode not in ("sparse_topk", "powersgd"):
         before = Regression().loss(start())
         assert all(Regression().loss(history[-1]) < 0.5 * before for history in histories)

@@ -96,7 +96,9 @@ class Updater(SavedState):
         self._driven = (optimizer._handle, None if reducer is None else reducer._handle, outer and outer._handle)
         """What keeps the arrays that they were lent."""
         self._lent: list[object] = [] if reducer is None else reducer._lent
-        self._drives = ", ".join(type(each).__name__ for each in (accumulator, reducer, optimizer, outer) if each is not None)
+        self._drives = ", ".join(
+            type(each).__name__ for each in (accumulator, reducer, optimizer, outer) if each is not None
+        )
         self._given = {"sync": sync, **options}
 
     def __repr__(self) -> str:
