@@ -25,7 +25,7 @@ function Updater(optimizer::Optimizer, accumulator::Union{Nothing, Accumulator} 
     fields = with(defaults(C.gradstep_updater_options), options)
     handles = map(handle_of, (optimizer, accumulator, reducer, outer))
     handle = with_context(context, handles...) do pointers...
-        complete = Ref(with(fields, (:outer => last(pointers),)))
+        complete = Ref(with(fields, (:outer => Ptr{C.gradstep_optimizer}(last(pointers)),)))
         created(C.gradstep_updater_create, C.gradstep_updater, "updater", Base.front(pointers)..., complete)
     end
     handle.keeps = (optimizer.handle.keeps, outer === nothing ? nothing : outer.handle.keeps)
