@@ -219,7 +219,8 @@ TEST(SavedUpdater, AWindowThatWasNotAppliedIsRefusedByAnotherNumberOfRanks) {
   run_ranks(2, [&](Communicator& comm) {
     Replica replica(&comm, {});
     const StateFile file = read_bytes(bytes);
-    expect_error(GRADSTEP_ERR_MISMATCH, "with a window that was not applied", [&] { replica.updater->saved().load(file)(); });
+    expect_error(GRADSTEP_ERR_MISMATCH, "with a window that was not applied",
+                 [&] { replica.updater->saved().load(file)(); });
     EXPECT_EQ(replica.optimizer->step_count(), 0);
   });
   // One rank alone goes on where it stopped.
