@@ -22,6 +22,10 @@ BufferList OuterRounds::start() {
 }
 
 void OuterRounds::show(const BufferList& params) {
+  if (params.size() != outer_->schema().size()) {
+    fail(GRADSTEP_ERR_INVALID_STATE, "the outer optimizer has {} parameters, the optimizer {}: add them to both",
+         outer_->schema().size(), params.size());
+  }
   const BufferList start = this->start();
   if (params.shows_again(shown_)) return;
   keeps_.clear();
@@ -37,9 +41,18 @@ void OuterRounds::show(const BufferList& params) {
 }
 
 void OuterRounds::begin_window(const BufferList& params) {
-  if (windows_ > 0) return;
+  if (windows_ == 0) kept_ = 0;
+  keep(params);
+}
+
+void OuterRounds::keep(const BufferList& params) {
   show(params);
-  site().backend().copy(keeps_.plan(), 1, 1, site().queue());
+  if (kept_ == 0) {
+    site().backend().copy(keeps_.plan(), 1, 1, site().queue());
+  } else {
+    for (std::size_t i = kept_; i < params.size(); ++i) site().copy(keeps_.items()[i].destination, params[i]);
+  }
+  kept_ = params.size();
 }
 
 void OuterRounds::end_window(double weight) {
@@ -57,7 +70,7 @@ void OuterRounds::check_ranks(const Reducer* reducer) const {
 }
 
 bool OuterRounds::exchange(Reducer* reducer, const BufferList& params, bool skip_nonfinite) {
-  show(params);
+  keep(params);
   site().backend().combine(differences_.plan(), site().queue());
   if (reducer != nullptr) reducer->exchange_window(deltas_.list(), weight());
   StepGuards guards;
@@ -73,6 +86,7 @@ void OuterRounds::go_on_from(std::int64_t rounds, std::int64_t windows, double w
   rounds_ = rounds;
   windows_ = windows;
   weights_ = weight * static_cast<double>(windows);
+  kept_ = memory_.size() / 2;
 }
 
 }  // namespace gradstep

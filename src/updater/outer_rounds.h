@@ -26,7 +26,8 @@ class OuterRounds {
   /// The point where the round began, a compact array for each parameter. Before the first round it is zero.
   BufferList start();
 
-  /// Before a window's local step: a round that begins does so at these parameters.
+  /// Before a window's local step: a round that begins does so at these parameters. Throws INVALID_STATE if they are
+  /// not those of the outer optimizer.
   void begin_window(const BufferList& params);
   /// After it, whether or not it was skipped; `weight` as a reducer takes it.
   void end_window(double weight);
@@ -52,6 +53,8 @@ class OuterRounds {
   void go_on_from(std::int64_t rounds, std::int64_t windows, double weight);
 
  private:
+  /// Parameters that the optimizers have been given since the round began, begin it here.
+  void keep(const BufferList& params);
   /// Work on the parameters that are shown.
   void show(const BufferList& params);
   const Site& site() const { return outer_->site(); }
@@ -61,6 +64,7 @@ class OuterRounds {
   std::int64_t rounds_ = 0;
   std::int64_t windows_ = 0;
   double weights_ = 0;          // sum over the windows
+  std::size_t kept_ = 0;        // parameters whose start is there
   std::vector<Buffer> memory_;  // of start and delta by parameter
   OwnBuffers start_, deltas_;
   BufferList shown_;                               // by the plans

@@ -544,6 +544,30 @@ TEST(OuterRounds, MasterWeightsFollowTheOuterStep) {
   });
 }
 
+TEST(OuterRounds, ParametersThatAreAddedInARoundBeginItThere) {
+  RoundReplica replica(nullptr, {});
+  replica.push(1);
+  const std::vector<std::int64_t> shape{2};
+  gradstep_parameter added{};
+  added.struct_size = sizeof added;
+  added.name = "added";
+  added.shape = shape.data();
+  added.ndim = 1;
+  added.dtype = to_dlpack(DType::f32);
+  added.device = {GRADSTEP_DEVICE_CPU, 0};
+  replica.inner->add_parameters(&added, 1);
+  replica.params.emplace_back(shape, 50.0F);
+  std::vector<TestTensor<float>> grads;
+  for (const auto& each : replica.params) grads.emplace_back(each.shape, 1.0F);
+  expect_error(GRADSTEP_ERR_INVALID_STATE, "the outer optimizer has 3 parameters, the optimizer 4",
+               [&] { replica.push(grads); });
+  replica.outer->add_parameters(&added, 1);
+  replica.push(grads);
+  replica.push(grads);
+  EXPECT_FLOAT_EQ(replica.first(), by_nesterov({3}));
+  EXPECT_FLOAT_EQ(replica.params[3].values[0], by_nesterov({2}) - 50);
+}
+
 TEST(OuterRounds, WhatDoesNotGoTogetherIsRefused) {
   const auto context = make_context();
   const Schema schema = make_schema({{4}});
