@@ -92,6 +92,18 @@ std::vector<SimulatedSetup> local_setups() {
   return all;
 }
 
+/// DiLoCo: rounds of two windows.
+std::vector<SimulatedSetup> round_setups() {
+  std::vector<SimulatedSetup> all = {mode("dense", GRADSTEP_REDUCER_DENSE), mode("topk", GRADSTEP_REDUCER_SPARSE_TOPK),
+                                     mode("int8", GRADSTEP_REDUCER_INT8)};
+  for (SimulatedSetup& setup : all) {
+    setup = with(setup, "_rounds", GRADSTEP_SYNC_DELTAS, 2);
+    setup.has_outer = true;
+    setup.windows = 5;
+  }
+  return all;
+}
+
 std::vector<SimulatedSetup> skipping_setups() {
   const SimulatedSetup dense = mode("", GRADSTEP_REDUCER_DENSE);
   std::vector<SimulatedSetup> all = {skipping(with(dense, "gradients", GRADSTEP_SYNC_GRADIENTS)),
@@ -199,6 +211,8 @@ TEST(RecoverySimulation, AnyCallMayFailWhereDeltasAreReduced) {
 
 TEST(RecoverySimulation, AnyCallMayFailWhereParametersAreAveraged) { fail_every_call(local_setups()); }
 
+TEST(RecoverySimulation, AnyCallMayFailWhereRoundsAreExchanged) { fail_every_call(round_setups()); }
+
 TEST(RecoverySimulation, AnyCallMayFailWhereWindowsAreSkipped) { fail_every_call(skipping_setups()); }
 
 /// A rank fails in the middle of training, and any call of any rank fails in the recovery from that.
@@ -207,6 +221,7 @@ TEST(RecoverySimulation, AnyCallOfARecoveryMayFail) {
   std::vector<SimulatedSetup> setups = modes();
   setups.push_back(with(mode("topk_deltas", GRADSTEP_REDUCER_SPARSE_TOPK), "", GRADSTEP_SYNC_DELTAS));
   for (const SimulatedSetup& setup : local_setups()) setups.push_back(setup);
+  for (const SimulatedSetup& setup : round_setups()) setups.push_back(setup);
   for (SimulatedSetup& setup : setups) {
     for (int variant = 0; variant < 6; ++variant) {
       setup.accumulates = variant % 2 == 0;

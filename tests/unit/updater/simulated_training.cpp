@@ -72,6 +72,12 @@ class Trainee {
     auto adam = default_options<gradstep_adam_options>();
     adam.learning_rate = 0.25;
     optimizer_ = std::make_shared<FirstOrderOptimizer>(context_, make_rule(adam), schema);
+    if (setup.has_outer) {
+      auto sgd = default_options<gradstep_sgd_options>();
+      sgd.learning_rate = 0.5;
+      sgd.momentum = 0.5;
+      outer_ = std::make_shared<FirstOrderOptimizer>(context_, make_rule(sgd), schema);
+    }
     if (setup.accumulates) {
       auto options = default_accumulator_options();
       options.steps = kSimulatedMicroBatches;
@@ -99,7 +105,7 @@ class Trainee {
     world.arm(rank_);
   }
   void make_updater() {
-    updater_ = std::make_unique<Updater>(context_, optimizer_, accumulator_, reducer_, setup_.chain);
+    updater_ = std::make_unique<Updater>(context_, optimizer_, accumulator_, reducer_, setup_.chain, outer_);
     closed_before_ = windows();
   }
 
@@ -148,9 +154,9 @@ class Trainee {
       closed_before_ += root.windows - own.windows;
       at_boundary_ = next_window();
     }
-    const bool averages =
-        setup_.chain.sync == GRADSTEP_SYNC_PARAMETERS || setup_.chain.sync == GRADSTEP_SYNC_PARAMETERS_PARTIAL;
-    const bool stays = verdict.root == rank_ && own.is_stepped && averages;
+    const bool in_place = setup_.has_outer || setup_.chain.sync == GRADSTEP_SYNC_PARAMETERS ||
+                          setup_.chain.sync == GRADSTEP_SYNC_PARAMETERS_PARTIAL;
+    const bool stays = verdict.root == rank_ && own.is_stepped && in_place;
     const bool drops = !verdict.keeps_windows && (own.pushes > 0 || own.is_stepped) && own.windows == root.windows;
     if (updater_->stats().dropped_windows - dropped != (drops && !stays ? 1 : 0)) {
       run.complaint += fmt::format("rank {} counts {} dropped windows; ", rank_, updater_->stats().dropped_windows);
@@ -172,7 +178,7 @@ class Trainee {
     } else {
       fill(next_window(), 0);
     }
-    const bool is_delta = setup_.chain.sync == GRADSTEP_SYNC_DELTAS;
+    const bool is_delta = setup_.chain.sync == GRADSTEP_SYNC_DELTAS && !setup_.has_outer;
     host::step(*optimizer_, params.data(), grads.data(), is_delta ? deltas.data() : nullptr, grads.size());
     if (accumulator_) accumulator_->reset();
   }
@@ -191,8 +197,11 @@ class Trainee {
     for (const auto& param : params_) {
       bytes.append(reinterpret_cast<const char*>(param.values.data()), param.values.size() * sizeof(float));
     }
-    for (const StoredState& state : optimizer_->state().stored()) {
-      bytes.append(static_cast<const char*>(state.array.data), static_cast<std::size_t>(state.array.bytes()));
+    for (const auto& optimizer : {optimizer_, outer_}) {
+      if (!optimizer) continue;
+      for (const StoredState& state : optimizer->state().stored()) {
+        bytes.append(static_cast<const char*>(state.array.data), static_cast<std::size_t>(state.array.bytes()));
+      }
     }
     return bytes;
   }
@@ -251,6 +260,7 @@ class Trainee {
   std::int32_t rank_;
   std::shared_ptr<Context> context_ = make_context();
   std::shared_ptr<Optimizer> optimizer_;
+  std::shared_ptr<Optimizer> outer_;
   std::shared_ptr<Accumulator> accumulator_;
   std::shared_ptr<Communicator> comm_;
   std::shared_ptr<Reducer> reducer_;  // the first one, which the host keeps
