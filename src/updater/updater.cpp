@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/trace.h"
 #include "core/weight.h"
 #include "updater/chain.h"
 
@@ -170,6 +171,7 @@ void Updater::check_slices() const {
 /// The window that the host has pushed into the reducer. What ranks must agree on is compared behind its exchanges,
 /// which may be under way.
 bool Updater::finish_pushed(const BufferList& params) {
+  const Phase phase("window", {{"window", windows_}});
   check_slices();
   if (local_) {
     fail(GRADSTEP_ERR_INVALID_STATE,
@@ -193,6 +195,7 @@ bool Updater::finish_pushed(const BufferList& params) {
 
 /// The gradients of `buffers` are the window where no accumulator has gathered it.
 bool Updater::finish_window(StepBuffers buffers, double weight) {
+  const Phase phase("window", {{"window", windows_}});
   if (window_ == Window::open) window_ = Window::full;
   const double* norm = nullptr;
   // Also where recover() has dropped the reducer since: a window that is stepped is not stepped again.
