@@ -38,6 +38,7 @@
 
 // Pointer members: their targets would have to outlive the struct. Language files set them where they build the call.
 %ignore gradstep_accumulator_options::schedule;
+%ignore gradstep_updater_options::outer;
 %ignore gradstep_comm_options::engine;
 %ignore gradstep_comm_options::id;
 %ignore gradstep_comm_options::id_len;
@@ -94,6 +95,11 @@
 %extend gradstep_accumulator_options {
   // Borrowed: keep the schedule until the accumulator is created.
   void set_schedule(const gradstep_schedule* borrowed) { $self->schedule = borrowed; }
+}
+
+%extend gradstep_updater_options {
+  // Borrowed: keep the optimizer until the updater is created.
+  void set_outer(gradstep_optimizer* borrowed) { $self->outer = borrowed; }
 }
 
 // Texts that stay until the process ends.

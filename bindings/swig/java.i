@@ -272,6 +272,8 @@
 // Declared again in java_adapters.i, with arguments that Java objects fit.
 %ignore gradstep_accumulator_create;
 %ignore gradstep_accumulator_options::set_schedule;
+%ignore gradstep_updater_create;
+%ignore gradstep_updater_options::set_outer;
 %ignore gradstep_schedule;
 %ignore gradstep_accumulator_options::dtype;
 %ignore gradstep_device;

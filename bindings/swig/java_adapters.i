@@ -65,6 +65,17 @@ static gradstep_status create_accumulator(gradstep_context* context, const grads
   return gradstep_accumulator_create(context, &complete, parameters, n, out);
 }
 
+static gradstep_status create_updater(gradstep_context* context, gradstep_optimizer* optimizer,
+                                      gradstep_accumulator* accumulator, gradstep_reducer* reducer,
+                                      gradstep_optimizer* outer, const gradstep_updater_options* options,
+                                      gradstep_updater** out) {
+  gradstep_updater_options complete;
+  gradstep_updater_options_init(&complete, sizeof complete);
+  if (options != nullptr) complete = *options;
+  complete.outer = outer;
+  return gradstep_updater_create(context, optimizer, accumulator, reducer, &complete, out);
+}
+
 static gradstep_status create_communicator(JNIEnv* env, gradstep_context* context, const gradstep_comm_options* options,
                                            const char* engine, jbyteArray id, jobject store, const char* store_path,
                                            const char* network_interface, gradstep_comm** out) {

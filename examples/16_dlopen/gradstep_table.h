@@ -727,6 +727,7 @@ typedef struct gradstep_updater_options {
   double max_norm;
   double clip_value;
   double grad_scale;
+  gradstep_optimizer* outer;
 } gradstep_updater_options;
 typedef struct gradstep_updater_statistics {
   uint32_t struct_size;

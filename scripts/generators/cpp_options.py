@@ -54,6 +54,8 @@ LEFT_OUT = {"gradstep_status_code", "gradstep_parameter_flags", "gradstep_candid
             "gradstep_type_code", "gradstep_schedule_kind"}  # fmt: skip
 # Structs with texts, callbacks or tensors in them are written by hand.
 BY_HAND = {"gradstep_context_options", "gradstep_comm_options", "gradstep_step_options"}
+# Fields that are arguments of what takes the options.
+HANDLES = {"gradstep_optimizer*"}
 
 
 def class_name(name: str) -> str:
@@ -102,7 +104,7 @@ def options_of(found: Struct, words: dict[str, str]) -> list[Option]:
     options = [
         option(field.name, field.type, words.get(field.name))
         for field in found.fields or ()
-        if field.name != "struct_size" and not field.name.startswith("reserved")
+        if field.name != "struct_size" and not field.name.startswith("reserved") and field.type not in HANDLES
     ]
     if any(each.name == "learning_rate" for each in options):
         options.sort(key=lambda each: each.type != "double")  # a rule's numbers first, as they are written

@@ -47,7 +47,7 @@ WORDS = {
 RULES = {f"gradstep_{rule}_options" for rule in ("sgd", "rmsprop", "adagrad", "adam")}
 RECORDS = {"gradstep_cost", "gradstep_memory"}
 # Fields that the builders do not have: they are set by what takes the options.
-NOT_BUILT = {"gradstep_dtype", "const gradstep_schedule*"}
+NOT_BUILT = {"gradstep_dtype", "const gradstep_schedule*", "gradstep_optimizer*"}
 TYPES = {"double": "f64", "int64_t": "i64", "int32_t": "i32"}
 
 

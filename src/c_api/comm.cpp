@@ -238,7 +238,7 @@ gradstep_status gradstep_comm_world_size(gradstep_comm* comm, int32_t* world_siz
 }
 
 gradstep_status gradstep_comm_local_rank(gradstep_comm* comm, int32_t* local_rank) noexcept {
-  return with(comm, [&](Communicator& impl) { check_out("local_rank", local_rank) = impl.local_rank(); });
+  return with(comm, [&](Communicator& impl) { check_out("local_rank", local_rank) = gradstep::local_rank(impl); });
 }
 
 gradstep_status gradstep_comm_engine(gradstep_comm* comm, char* buf, size_t cap, size_t* len) noexcept {

@@ -431,7 +431,7 @@ gradstep_status gradstep_optimizer_attach_reducer(gradstep_optimizer* optimizer,
       fail_argument("reducer: has other parameters ({}) than the optimizer, expected its {}", gradients.schema().size(),
                     impl.schema().size());
     }
-    const auto groups = gradients.groups();
+    const auto groups = gradients.layout().groups();
     const bool is_new = gradients.deal(impl.slices_of(groups, gradients.comm().world_size()));
     try {
       impl.attach(&gradients.comm(), read, groups);

@@ -88,7 +88,7 @@ gradstep_status gradstep_reducer_gradients(gradstep_reducer* reducer, gradstep_t
   return with(reducer, [&](Reducer& impl) {
     impl.site().use(stream);
     impl.schema().check_count("tensors_out", tensors_out, n);
-    impl.check_brings_all("gradients");
+    impl.layout().check_brings_all("gradients");
     write_views(impl.schema(), impl.gradients(), tensors_out);
   });
 }
@@ -97,7 +97,7 @@ gradstep_status gradstep_reducer_norm(gradstep_reducer* reducer, gradstep_tensor
   return with(reducer, [&](Reducer& impl) {
     impl.site().use(stream);
     check_out("tensor_out", tensor_out);
-    impl.check_brings_all("norm");
+    impl.layout().check_brings_all("norm");
     *tensor_out = scalar_view(impl.norm(), impl.schema().device());
   });
 }

@@ -12,7 +12,7 @@
 #include "core/options.h"
 #include "core/state_part.h"
 #include "optim/saved_optimizer.h"
-#include "updater/chain.h"
+#include "updater/updater.h"
 
 using namespace gradstep;
 
@@ -174,17 +174,19 @@ gradstep_status load_from(Handle* handle, const Place& place, const gradstep_loa
 
 gradstep_status save_updater_to(gradstep_updater* updater, const Place& place) noexcept {
   return with_place(updater, place, [&](Updater& impl) {
-    const Updater::Chain chain(impl);
-    save("updater", impl.peers(), place, [&] { return impl.save(); });
+    const HeldChain held(impl.chain());
+    const SavedUpdater saved = impl.saved();
+    save("updater", saved.peers(), place, [&] { return saved.save(); });
   });
 }
 
 gradstep_status load_updater_from(gradstep_updater* updater, const Place& place,
                                   const gradstep_load_options* options) noexcept {
   return with_place(updater, place, [&](Updater& impl) {
-    const Updater::Chain chain(impl);
-    const auto parts = [&] { return impl.own_parts(); };
-    load("updater", impl.peers(), place, options, parts, [&](const StateFile& file) { return impl.load(file); });
+    const HeldChain held(impl.chain());
+    const SavedUpdater saved = impl.saved();
+    const auto parts = [&] { return saved.own_parts(); };
+    load("updater", saved.peers(), place, options, parts, [&](const StateFile& file) { return saved.load(file); });
   });
 }
 

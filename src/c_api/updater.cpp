@@ -29,7 +29,8 @@ gradstep_status gradstep_updater_create(gradstep_context* context, gradstep_opti
     const auto step = object_of(optimizer);
     const auto accumulate = accumulator != nullptr ? object_of(accumulator) : nullptr;
     const auto reduce = reducer != nullptr ? object_of(reducer) : nullptr;
-    hand_out(out, std::make_shared<Updater>(object_of(context), step, accumulate, reduce, read));
+    const auto outer = read.outer != nullptr ? object_of(read.outer) : nullptr;
+    hand_out(out, std::make_shared<Updater>(object_of(context), step, accumulate, reduce, read, outer));
   });
 }
 

@@ -207,7 +207,9 @@ void Channel::all_reduce_by_ring(const Array& data, std::int32_t op, double divi
   wait_for_peers([&] {
     call_engine(*engine_, "all_reduce", deadline,
                 [&](std::int64_t timeout_ms) { return engine_->reduce_by_ring(ring, timeout_ms); });
-    collectives_.count_round(2 * data.bytes() * (world_size() - 1) / world_size());
+    for (std::int32_t step = 0; step < 2 * (world_size() - 1); ++step) {
+      collectives_.count_round(data.bytes() / world_size());
+    }
   });
 }
 

@@ -6,6 +6,8 @@
 #include <functional>
 #include <numeric>
 
+#include "comm/gather_stages.h"
+
 namespace gradstep {
 
 namespace {
@@ -154,7 +156,8 @@ void Collectives::engine_all_gather(const void* send, void* receive, std::int64_
   call_engine(*engine_, "all_gather", deadline, [&](std::int64_t timeout_ms) {
     return engine_->vtable().all_gather(engine_->user(), send, receive, bytes, site_.stream(), timeout_ms);
   });
-  count_round(bytes * (world_size() - 1));
+  sent_->bytes += bytes * (world_size() - 1);
+  sent_->rounds += gather_rounds(*engine_, bytes);
 }
 
 void Collectives::all_gather(const void* send, void* receive, std::int64_t bytes, const Deadline& deadline) {

@@ -158,9 +158,9 @@ void Communicator::log_connected() const {
                         world_size(), engine(), order_name(settings_.reduction_order), settings_.timeout_ms);
 }
 
-std::int32_t Communicator::local_rank() const {
-  const auto own = hosts_.begin() + rank();
-  return static_cast<std::int32_t>(std::count(hosts_.begin(), own, *own));
+std::int32_t local_rank(const Communicator& comm) {
+  const auto own = comm.hosts().begin() + comm.rank();
+  return static_cast<std::int32_t>(std::count(comm.hosts().begin(), own, *own));
 }
 
 void Communicator::perform(Engine* engine, const Call& call, const Deadline& deadline, FunctionRef<void()> body) {
@@ -216,6 +216,7 @@ void Communicator::run(const Call& call, const Deadline& deadline) {
 void Communicator::group_by_hosts(std::vector<std::uint64_t> hosts, const Deadline& deadline,
                                   const ConnectInside& connect_inside) {
   hosts_ = std::move(hosts);
+  settings_.reduction_order = GRADSTEP_REDUCTION_HOSTS;
   // Hosts in the order of their first ranks.
   std::vector<std::uint64_t> names;
   std::vector<std::vector<std::int32_t>> members;
@@ -232,7 +233,7 @@ void Communicator::group_by_hosts(std::vector<std::uint64_t> hosts, const Deadli
   require_point_to_point(connection_.engine(), "reduction_order hosts");
   const auto& own = hosts_[static_cast<std::size_t>(rank())];
   const auto host = static_cast<std::size_t>(std::ranges::find(names, own) - names.begin());
-  const std::int32_t place = local_rank();
+  const std::int32_t place = local_rank(*this);
   std::size_t owners = hosts_.size();
   for (const auto& ranks : members) owners = std::min(owners, ranks.size());
   CommSettings ranked = settings_;
@@ -245,7 +246,7 @@ void Communicator::group_by_hosts(std::vector<std::uint64_t> hosts, const Deadli
     inside = split_with(static_cast<std::int32_t>(host), rank(), ranked, deadline);
   }
   const bool is_owner = static_cast<std::size_t>(place) < owners;
-  auto between = split_with(is_owner ? place : -1, rank(), ranked, deadline);
+  auto between = split_with(is_owner ? place : -1, /*key=*/static_cast<std::int32_t>(host), ranked, deadline);
   host_sums_ = std::make_unique<HostSums>(std::move(inside), std::move(between), static_cast<std::int32_t>(owners),
                                           static_cast<std::int32_t>(names.size()));
 }

@@ -51,7 +51,8 @@ class Communicator : public NamedCalls<Communicator> {
 
   std::int32_t rank() const { return connection_.rank(); }
   std::int32_t world_size() const { return connection_.world_size(); }
-  std::int32_t local_rank() const;
+  /// By rank: a number that is equal for ranks of one host.
+  const std::vector<std::uint64_t>& hosts() const { return hosts_; }
   /// That it was made with.
   const Context& context() const { return *connection_.context(); }
   /// The name of what carries the bytes.
@@ -136,5 +137,8 @@ class Communicator : public NamedCalls<Communicator> {
   mutable std::mutex channels_mutex_;
   std::shared_ptr<const Channels> channels_ = std::make_shared<Channels>();  // replaced, never changed
 };
+
+/// The rank among those of its host.
+std::int32_t local_rank(const Communicator& comm);
 
 }  // namespace gradstep

@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "comm/gather_stages.h"
+
 namespace gradstep {
 
 namespace {
@@ -107,6 +109,10 @@ void throw_engine_error(const Engine& engine, const char* what, gradstep_status 
          text.empty() ? "" : ": ", text);
   }
   fail(status, "{}: {}: {}", engine.name(), what, text.empty() ? status_name(status) : text);
+}
+
+std::int32_t gather_rounds(const Engine& engine, std::int64_t bytes) {
+  return engine.is_over_network() ? gather_stages(engine.world_size(), bytes) : 1;
 }
 
 }  // namespace gradstep

@@ -18,40 +18,33 @@ std::int64_t aligned(std::int64_t bytes) {
 }  // namespace
 
 std::vector<ArenaRegion> arena_regions(const Schema& schema, const Dealing& dealing, const RankSlices& slices,
-                                       std::int32_t own_rank, bool arithmetic) {
-  constexpr std::int32_t kUndivided = -1;
+                                       std::int32_t own_rank) {
   std::vector<ArenaRegion> all;
-  const auto append = [&](std::size_t i, std::int32_t group) {
-    const DType dtype = arithmetic ? arithmetic_dtype(schema[i].dtype) : schema[i].dtype;
-    // A group's regions are the last ones.
-    const auto is_its = [&](const ArenaRegion& r) { return r.dtype == dtype && r.group == group; };
-    const auto found = std::find_if(all.rbegin(), all.rend(), is_its);
-    ArenaRegion& region = found != all.rend() ? *found : all.emplace_back();
+  const auto append = [&](std::size_t i, bool is_divided) {
+    const DType dtype = arithmetic_dtype(schema[i].dtype);
+    const auto is_its = [&](const ArenaRegion& r) { return r.dtype == dtype && r.is_divided == is_divided; };
+    const auto found = std::ranges::find_if(all, is_its);
+    ArenaRegion& region = found != all.end() ? *found : all.emplace_back();
     region.dtype = dtype;
-    region.group = group;
+    region.is_divided = is_divided;
     region.parameters.push_back(i);
     region.first.push_back(region.elements);
     region.elements += schema[i].size;
     region.counts.resize(slices.size());
     for (std::size_t r = 0; r < slices.size(); ++r) region.counts[r] += slices[r][i].size;
   };
-  std::int32_t group = 0;
-  for (const std::vector<std::size_t>& parameters : dealing.groups_of(schema)) {
-    for (const std::size_t i : parameters) {
-      if (!dealing.is_undivided(i)) append(i, group);
-    }
-    ++group;
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    if (!dealing.is_undivided(i)) append(i, /*is_divided=*/true);
   }
   for (const std::vector<Slice>& own : slices) {
     for (std::size_t i = 0; i < schema.size(); ++i) {
-      if (dealing.is_undivided(i) && own[i].size > 0) append(i, kUndivided);
+      if (dealing.is_undivided(i) && own[i].size > 0) append(i, /*is_divided=*/false);
     }
   }
   std::int64_t offset = 0;
   for (ArenaRegion& region : all) {
     region.offset = offset;
     offset = aligned(offset + region.elements * size_of(region.dtype));
-    for (const std::int64_t count : region.counts) region.bytes.push_back(count * size_of(region.dtype));
     region.own_first = std::accumulate(region.counts.begin(), region.counts.begin() + own_rank, std::int64_t{0});
   }
   return all;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/absence.h"
 #include "core/error.h"
@@ -59,19 +60,18 @@ Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Com
       is_whole_(dealing.is_whole),
       takes_slices_(!dealing.groups.empty()),
       slices_(deal_out(schema, dealing, comm_->world_size())),
-      parameters_(site, data_, arena_, work_, part_),
+      parameters_(site, data_, arena_),
       partials_(site, data_) {
   own_norm_.work = &own_work_;
   partials_.deal(schema, slices_, comm_->rank(), is_whole());
-  if (!takes_slices()) gradient_regions_ = arena_regions(schema, dealing, slices_, comm_->rank(), /*arithmetic=*/true);
-  std::vector<ArenaRegion> params;
-  if (!is_whole()) params = arena_regions(schema, dealing, slices_, comm_->rank(), /*arithmetic=*/false);
-  arena_ = site_.allocate(static_cast<std::size_t>(std::max(arena_bytes(gradient_regions_), arena_bytes(params))),
+  if (!takes_slices()) gradient_regions_ = arena_regions(schema, dealing, slices_, comm_->rank());
+  std::optional<RankBlocks> params;
+  if (!is_whole()) params.emplace(schema, slices_);
+  const std::int64_t params_bytes = params ? params->total_bytes() : 0;
+  arena_ = site_.allocate(static_cast<std::size_t>(std::max(arena_bytes(gradient_regions_), params_bytes)),
                           /*zeroed=*/false);
   place_gradients(schema);
-  if (!is_whole()) {
-    parameters_.place(schema, slices_[static_cast<std::size_t>(comm_->rank())], std::move(params));
-  }
+  if (params) parameters_.place(schema, slices_, comm_->rank(), std::move(*params));
   for (std::size_t i = 0; i < schema.size(); ++i) {
     work_.append(schema[i].size);
     own_work_.append(slice(i).size);

@@ -2,37 +2,73 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optim/staged_parameters.h"
 
-#include <utility>
+#include <algorithm>
+#include <numeric>
 
 namespace gradstep {
 
-void StagedParameters::place(const Schema& schema, std::span<const Slice> own, std::vector<ArenaRegion> regions) {
-  regions_ = std::move(regions);
-  slices_.resize(schema.size());
-  in_.resize(schema.size());
-  out_.resize(schema.size());
-  for (const ArenaRegion& region : regions_) {
-    for (std::size_t k = 0; k < region.parameters.size(); ++k) {
-      const std::size_t i = region.parameters[k];
-      const Array whole = region.array(arena_, region.first[k], schema[i].size);
-      in_.set(i, whole);
-      out_.set(i, whole);
-      slices_[i] = region.array(arena_, region.first[k] + own[i].begin, own[i].size);
+namespace {
+
+constexpr std::int64_t kBlockAlignment = 64;
+
+std::int64_t sum_of(std::span<const std::int64_t> bytes) {
+  return std::accumulate(bytes.begin(), bytes.end(), std::int64_t{0});
+}
+
+}  // namespace
+
+// The widest numbers come first, so that every slice is aligned to its own.
+RankBlocks::RankBlocks(const Schema& schema, const RankSlices& slices) : bytes(slices.size()) {
+  std::vector<std::size_t> order(schema.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) { return size_of(schema[i].dtype); });
+  std::int64_t begin = 0;
+  for (std::size_t r = 0; r < slices.size(); ++r) {
+    std::int64_t place = begin;
+    for (const std::size_t i : order) {
+      if (slices[r][i].size == 0) continue;
+      pieces.push_back({static_cast<std::int32_t>(r), i, place});
+      place += slices[r][i].size * size_of(schema[i].dtype);
     }
+    bytes[r] = (place - begin + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment;
+    begin += bytes[r];
+  }
+}
+
+std::int64_t RankBlocks::total_bytes() const { return sum_of(bytes); }
+
+void StagedParameters::place(const Schema& schema, const RankSlices& slices, std::int32_t own_rank, RankBlocks blocks) {
+  block_bytes_ = std::move(blocks.bytes);
+  own_block_ = sum_of(std::span(block_bytes_).first(static_cast<std::size_t>(own_rank)));
+  slices_.resize(schema.size());
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    slices_[i] = compact_array(arena_.as<std::byte>() + own_block_, 0, schema[i].dtype);
+  }
+  for (const RankBlocks::Piece& piece : blocks.pieces) {
+    const std::size_t i = piece.parameter;
+    const Slice slice = slices[static_cast<std::size_t>(piece.rank)][i];
+    const DType dtype = schema[i].dtype;
+    std::byte* first = arena_.as<std::byte>() + piece.place;
+    // The whole parameter as it would lie around this slice, of which alone work is done.
+    const Array around = compact_array(first - slice.begin * size_of(dtype), schema[i].size, dtype);
+    out_.add(i, around);
+    work_.append_part(slice.begin, slice.size);
+    if (piece.rank != own_rank) continue;
+    in_.add(i, around);
+    own_work_.append_part(slice.begin, slice.size);
+    slices_[i] = compact_array(first, slice.size, dtype);
   }
 }
 
 void StagedParameters::stage(const BufferList& params) {
-  site_.backend().copy(in_.plan(part_, params), 1, 1, site_.queue());
+  site_.backend().copy(in_.plan(own_work_, params), 1, 1, site_.queue());
 }
 
 void StagedParameters::publish(const BufferList& targets, const Deadline& deadline) {
-  for (const ArenaRegion& region : regions_) {
-    const Array own = region.array(arena_, region.own_first, 0);
-    data_.all_gather_v(own.data, region.array(arena_, 0, 0).data, region.bytes, deadline);
-  }
+  std::byte* blocks = arena_.as<std::byte>();
+  data_.all_gather_v(blocks + own_block_, blocks, block_bytes_, deadline);
   data_.settle(deadline);
-  site_.backend().copy(out_.plan(whole_, targets), 1, 1, site_.queue());
+  site_.backend().copy(out_.plan(work_, targets), 1, 1, site_.queue());
 }
 
 }  // namespace gradstep

@@ -1,12 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every rank gets one piece of all ranks' vectors, merges there, and gives the outcome to all: the bytes of a dense
+// Every rank gets one piece of all vectors, merges there, and gives the outcome to all: the bytes of a dense
 // all-reduce, for any number of ranks. (Horovod halves vectors and doubles distances instead: as many bytes in more
 // rounds, and powers of two only.) A dot product runs over a whole parameter, whose chunks may lie in several pieces:
 // the ranks gather the partial sums of all chunks, 24 bytes for 64 KiB of gradients, and fold them in the one fixed
 // tree. So neither the cuts nor the engine nor the bucket plan shows in the result. Small buckets are gathered as a
 // whole and merged by everyone, in one round.
+//
+// By hosts, ranks of a host first sum and divide, each owner its stretch of the bucket, as HostSums does; owners of one
+// stretch merge the hosts' means as above; stretches and partial sums are gathered inside the hosts, too. Horovod's
+// hierarchical Adasum (Maleki et al. 2021) is this, of hosts of one size.
 //
 // Partial sums, factors and what is merged stay at the site. Squares of f64 alone may leave their range: there the host
 // waits, once in each level of merges, for the partial sums, and decides by what vectors are multiplied before.
@@ -32,53 +36,45 @@ int shift_for(double square, int exponent) {
   return 0;
 }
 
+std::vector<Chunk> chunks_of(std::span<const std::int64_t> sizes) {
+  const WorkList work(sizes);
+  return {work.chunks().begin(), work.chunks().end()};
+}
+
+bool has_one_host(const Communicator& comm) {
+  return std::ranges::all_of(comm.hosts(), [&](std::uint64_t host) { return host == comm.hosts()[0]; });
+}
+
 }  // namespace
 
 AdasumExchange::AdasumExchange(ExchangeResources& resources, const BucketPlan& plan,
                                const gradstep_reducer_options& options, std::span<const std::int64_t> sizes)
-    : BucketExchange(resources, plan, options) {
-  const WorkList work(sizes);
-  chunks_.assign(work.chunks().begin(), work.chunks().end());
+    : BucketExchange(resources, plan, options),
+      chunks_(chunks_of(sizes)),
+      pieces_(resources, plan, chunks_),
+      shares_one_host_(resources.comm->reduction_order() == GRADSTEP_REDUCTION_HOSTS && has_one_host(*resources.comm)) {
   std::size_t chunk = 0;
   for (std::size_t t = 0; t < sizes.size(); ++t) {
     parameter_chunks_.push_back(chunk);
     while (chunk < chunks_.size() && chunks_[chunk].item == static_cast<std::int32_t>(t)) ++chunk;
   }
   parameter_chunks_.push_back(chunk);
-  cut();
-  const std::size_t most_pairs = is_tree() ? world_size() / 2 : world_size();
-  dots_ = resources_.site.allocate(chunks_.size() * most_pairs * sizeof(Dots), /*zeroed=*/false);
-}
-
-// Pieces are whole chunks, so that a partial sum never depends on where the cuts are.
-void AdasumExchange::cut() {
-  const auto ranks = static_cast<std::int64_t>(world_size());
-  const std::int64_t pieces = packed().bytes() * (ranks - 1) <= kGatherBytes ? 1 : ranks;
-  bounds_.assign(1, 0);
-  std::int64_t done = 0;
-  std::size_t chunk = 0;
-  for (std::int64_t q = 1; q <= pieces; ++q) {
-    const std::int64_t goal = plan_.elements * q / pieces;
-    const std::int64_t begin = done;
-    while (chunk < chunks_.size() && done < goal) done += chunks_[chunk++].length;
-    bounds_.push_back(chunk);
-    piece_bytes_.push_back((done - begin) * size_of(plan_.dtype));
-  }
-  const std::size_t own = own_piece();
-  for (std::size_t c = bounds_[own]; c < bounds_[own + 1]; ++c) {
+  for (std::size_t c = pieces_.begin(); c < pieces_.end(); ++c) {
     const auto parameter = static_cast<std::size_t>(chunks_[c].item);
     if (parts_.empty() || parts_.back().parameter != parameter) parts_.push_back({parameter, block_size_, 0});
     parts_.back().size += chunks_[c].length;
     block_size_ += chunks_[c].length;
   }
+  const std::size_t most_pairs = is_tree() ? vectors() / 2 : vectors();
+  dots_ = resources_.site.allocate(chunks_.size() * most_pairs * sizeof(Dots), /*zeroed=*/false);
 }
 
 bool AdasumExchange::is_tree() const {
-  return options().mode == GRADSTEP_REDUCER_ADASUM_TREE || world_size() == 2;  // the rules for two vectors are the same
+  return options().mode == GRADSTEP_REDUCER_ADASUM_TREE || vectors() == 2;  // the rules for two vectors are the same
 }
 
 Array AdasumExchange::part_of(std::size_t v, const Part& part) const {
-  if (v == world_size()) return compact_array(sum_ + part.begin, part.size, DType::f64);
+  if (v == vectors()) return compact_array(sum_ + part.begin, part.size, DType::f64);
   const std::int64_t first = static_cast<std::int64_t>(v) * block_size_ + part.begin;
   return compact_array(blocks_ + first * size_of(plan_.dtype), part.size, plan_.dtype);
 }
@@ -87,8 +83,8 @@ Array AdasumExchange::part_of(std::size_t v, const Part& part) const {
 void AdasumExchange::reserve_memory() {
   const std::int64_t sum_bytes = is_tree() ? 0 : block_size_ * static_cast<std::int64_t>(sizeof(double));
   const std::int64_t block_bytes = block_size_ * size_of(plan_.dtype);
-  std::byte* memory = resources_.blocks.reserve(sum_bytes + block_bytes * static_cast<std::int64_t>(world_size()));
-  if (blocks_ == memory + sum_bytes) return;
+  std::byte* memory = resources_.blocks.reserve(sum_bytes + block_bytes * static_cast<std::int64_t>(vectors()));
+  if (!levels_.empty() && blocks_ == memory + sum_bytes) return;
   sum_ = reinterpret_cast<double*>(memory);
   blocks_ = memory + sum_bytes;
   levels_.clear();
@@ -112,22 +108,22 @@ void AdasumExchange::plan_tree() {
     if (!pairs.empty()) add_level(std::move(pairs), std::move(groups));
   };
   std::size_t power = 1;
-  while (power * 2 <= world_size()) power *= 2;
-  add(0, world_size() - power, 1, power);
+  while (power * 2 <= vectors()) power *= 2;
+  add(0, vectors() - power, 1, power);
   for (std::size_t distance = 1; distance < power; distance *= 2) add(0, power, 2 * distance, distance);
 }
 
 void AdasumExchange::plan_all() {
-  std::vector<std::size_t> all(world_size());
+  std::vector<std::size_t> all(vectors());
   std::iota(all.begin(), all.end(), std::size_t{0});
   std::vector<Pair> pairs;
-  for (const std::size_t r : all) pairs.push_back({r, world_size()});
+  for (const std::size_t r : all) pairs.push_back({r, vectors()});
   add_level(std::move(pairs), {all});
   sums_.clear();
-  sum_factors_.assign(parts_.size() * world_size(), 1);
+  sum_factors_.assign(parts_.size() * vectors(), 1);
   for (std::size_t i = 0; i < parts_.size(); ++i) {
-    const std::span<const double> factors = std::span(sum_factors_).subspan(i * world_size(), world_size());
-    const Array sum = part_of(world_size(), parts_[i]);
+    const std::span<const double> factors = std::span(sum_factors_).subspan(i * vectors(), vectors());
+    const Array sum = part_of(vectors(), parts_[i]);
     sums_.add({sum, levels_[0].merges.items()[i].vectors, factors}, sum.size);
   }
 }
@@ -157,10 +153,6 @@ void AdasumExchange::add_level(std::vector<Pair> pairs, std::vector<std::vector<
       level.merges.add(merge, part.size);
     }
   }
-  for (std::size_t q = 0; q + 1 < bounds_.size(); ++q) {
-    const std::size_t dots = (bounds_[q + 1] - bounds_[q]) * pairs.size();
-    level.dots_bytes.push_back(static_cast<std::int64_t>(dots * sizeof(Dots)));
-  }
   AdasumPlan& plan = level.merges.plan();
   plan.rule = is_tree() ? kernels::AdasumRule::pair : kernels::AdasumRule::all;
   plan.stride = static_cast<std::int64_t>(pairs.size());
@@ -170,22 +162,20 @@ void AdasumExchange::add_level(std::vector<Pair> pairs, std::vector<std::vector<
 
 void AdasumExchange::exchange(double /*divisor*/, const Deadline& deadline, gradstep_bucket_statistics& stats) {
   if (world_size() == 1) return;
-  const Array own = packed();
+  if (shares_one_host_) {
+    data().all_reduce(packed(), GRADSTEP_REDUCE_SUM, static_cast<double>(world_size()), deadline);
+    stats.algorithm = GRADSTEP_EXCHANGE_ALL_REDUCE;
+    return;
+  }
   reserve_memory();
-  stats.algorithm = is_cut() ? GRADSTEP_EXCHANGE_PIECES : GRADSTEP_EXCHANGE_GATHER;
-  if (is_cut()) {
-    data().all_to_all(own.data, blocks_, piece_bytes_, deadline);
-  } else {
-    data().all_gather(own.data, blocks_, own.bytes(), deadline);
-  }
-  if (may_leave_range()) exponents_.assign(world_size() * parameters(), 0);
-  for (Level& level : levels_) merge(level, deadline);
-  if (may_leave_range()) shift_back();
-  if (is_cut()) {
-    data().all_gather_v(blocks_, own.data, piece_bytes_, deadline);
-  } else {
-    queue().copy(own.data, blocks_, static_cast<std::size_t>(own.bytes()));
-  }
+  stats.algorithm = pieces_.is_cut() ? GRADSTEP_EXCHANGE_PIECES : GRADSTEP_EXCHANGE_GATHER;
+  pieces_.run(deadline, [&] {
+    pieces_.deal(packed(), blocks_, deadline);
+    if (may_leave_range()) exponents_.assign(vectors() * parameters(), 0);
+    for (Level& level : levels_) merge(level, deadline);
+    if (may_leave_range()) shift_back();
+    pieces_.collect(blocks_, packed(), deadline);
+  });
 }
 
 void AdasumExchange::merge(Level& level, const Deadline& deadline) {
@@ -196,9 +186,9 @@ void AdasumExchange::merge(Level& level, const Deadline& deadline) {
 
 void AdasumExchange::measure(Level& level, const Deadline& deadline) {
   if (!is_tree()) add_up();
-  Dots* own = dots_.as<Dots>() + bounds_[own_piece()] * level.pairs.size();
+  Dots* own = dots_.as<Dots>() + pieces_.begin() * level.pairs.size();
   backend().dot_chunks(level.products.plan(), own, queue());
-  if (is_cut()) data().all_gather_v(own, dots_.data(), level.dots_bytes, deadline);
+  pieces_.gather(dots_.data(), static_cast<std::int64_t>(level.pairs.size() * sizeof(Dots)), deadline);
 }
 
 void AdasumExchange::add_up() {
@@ -206,7 +196,7 @@ void AdasumExchange::add_up() {
     auto factor = sum_factors_.begin();
     for (const Part& part : parts_) {
       const int k = smallest_exponent(levels_[0].groups[0], part.parameter);
-      for (std::size_t r = 0; r < world_size(); ++r) *factor++ = std::ldexp(1.0, k - exponent(r, part.parameter));
+      for (std::size_t r = 0; r < vectors(); ++r) *factor++ = std::ldexp(1.0, k - exponent(r, part.parameter));
     }
     sums_.forget();
   }
@@ -221,7 +211,7 @@ int AdasumExchange::smallest_exponent(std::span<const std::size_t> vectors, std:
 
 // All ranks see all dot products, so they decide alike.
 void AdasumExchange::rescale(Level& level, const Deadline& deadline) {
-  data().settle(deadline);
+  pieces_.settle(deadline);
   seen_dots_.resize(chunks_.size() * level.pairs.size());
   queue().download(seen_dots_.data(), dots_.data(), seen_dots_.size() * sizeof(Dots));
   bool any = false;

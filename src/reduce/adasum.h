@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Adasum (Maleki et al. 2021): gradients that agree are averaged, orthogonal ones added, per parameter.
+// Adasum (Maleki et al. 2021): gradients that agree are averaged, orthogonal ones added, per parameter. By hosts the
+// vectors are the means of the hosts' gradients.
 #pragma once
 
 #include <deque>
@@ -9,6 +10,7 @@
 
 #include "backend/own_plan.h"
 #include "reduce/bucket_exchange.h"
+#include "reduce/chunk_pieces.h"
 
 namespace gradstep {
 
@@ -23,10 +25,10 @@ class AdasumExchange final : public BucketExchange {
   /// The elements of one parameter that this rank works on.
   struct Part {
     std::size_t parameter = 0;
-    std::int64_t begin = 0;  // in a rank's block
+    std::int64_t begin = 0;  // in a vector's block
     std::int64_t size = 0;
   };
-  /// Two vectors: those of ranks, or, as b, the sum of all.
+  /// Two vectors, or, as b, the sum of all.
   struct Pair {
     std::size_t a;
     std::size_t b;
@@ -35,19 +37,16 @@ class AdasumExchange final : public BucketExchange {
   struct Level {
     std::vector<Pair> pairs;                       // whose dot products are measured
     std::vector<std::vector<std::size_t>> groups;  // of vectors that are merged, into their first one
-    std::vector<std::int64_t> dots_bytes;          // by piece
     OwnPlan<CombinePlan, CombineItem> products;
     OwnPlan<AdasumPlan, AdasumMerge> merges;
     std::vector<Array> vectors;  // by part, then group
     std::vector<int> exponents;  // likewise; empty = all are 0
   };
 
-  void cut();
-  bool is_cut() const { return bounds_.size() > 2; }
-  std::size_t own_piece() const { return is_cut() ? rank() : 0; }
   std::size_t parameters() const { return parameter_chunks_.size() - 1; }
+  std::size_t vectors() const { return pieces_.vectors(); }
   bool is_tree() const;
-  /// The part of rank v's block; v = number of ranks: of their sum.
+  /// The part of vector v's block; v = number of vectors: of their sum.
   Array part_of(std::size_t v, const Part& part) const;
 
   void reserve_memory();
@@ -76,16 +75,16 @@ class AdasumExchange final : public BucketExchange {
 
   std::vector<Chunk> chunks_;                  // of the whole bucket; items are parameters
   std::vector<std::size_t> parameter_chunks_;  // parameter t has chunks [t, t + 1)
-  std::vector<std::size_t> bounds_;            // piece q has chunks [q, q + 1)
-  std::vector<std::int64_t> piece_bytes_;
+  ChunkPieces pieces_;
+  bool shares_one_host_;  // by hosts
   std::vector<Part> parts_;
-  std::int64_t block_size_ = 0;  // elements
-  std::byte* blocks_ = nullptr;  // this rank's piece of every rank
-  double* sum_ = nullptr;        // this rank's piece of the sum of all ranks' vectors
+  std::int64_t block_size_ = 0;  // elements of this rank's piece
+  std::byte* blocks_ = nullptr;  // this rank's piece of every vector
+  double* sum_ = nullptr;        // this rank's piece of the sum of all vectors
   Buffer dots_;                  // by chunk of the bucket, then pair
   std::deque<Level> levels_;
   OwnPlan<LinearPlan, LinearCombination> sums_;
-  std::vector<double> sum_factors_;  // by part, then rank
+  std::vector<double> sum_factors_;  // by part, then vector
   std::vector<int> exponents_;       // by vector, then parameter
   std::vector<Dots> seen_dots_;      // dots_, at the host
 };

@@ -27,6 +27,12 @@ BucketLayout::BucketLayout(ExchangeResources& resources, const Schema& schema, c
   replace(std::move(buckets), is_auto() && comm().world_size() > 1);
 }
 
+std::vector<std::vector<std::size_t>> BucketLayout::groups() const {
+  std::vector<std::vector<std::size_t>> all;
+  for (const auto& bucket : buckets_) all.push_back(bucket->parameters());
+  return all;
+}
+
 Array BucketLayout::result_of(std::size_t parameter) const {
   Array result = bucket_of(parameter).result_of(places_[parameter].position);
   place_if_empty(result);
@@ -49,6 +55,14 @@ bool BucketLayout::is_dealt_as(const DealtSlices& dealt) const {
   return std::ranges::all_of(buckets_, [&](const auto& bucket) {
     return bucket->slices() == bucket_slices(bucket->plan(), schema_, dealt, rank);
   });
+}
+
+void BucketLayout::check_brings_all(const char* what) const {
+  if (!is_dealt()) return;
+  fail(GRADSTEP_ERR_UNSUPPORTED,
+       "{}: each rank of this reducer has its slices of the gradients alone, for the optimizer that was attached with "
+       "it",
+       what);
 }
 
 void BucketLayout::collect() noexcept {

@@ -30,6 +30,8 @@ class BucketLayout {
   std::size_t parameters() const { return places_.size(); }
   const Place& place_of(std::size_t parameter) const { return places_[parameter]; }
   Bucket& bucket_of(std::size_t parameter) const { return *buckets_[places_[parameter].bucket]; }
+  /// The parameters of each bucket, in the order of packing.
+  std::vector<std::vector<std::size_t>> groups() const;
   /// The parameter's outcome of the last window.
   Array result_of(std::size_t parameter) const;
   /// Deals out the outcome of every bucket from the next window on; on an exception, of none. collect() undoes it
@@ -38,6 +40,8 @@ class BucketLayout {
   void collect() noexcept;
   bool is_dealt() const { return is_dealt_; }
   bool is_dealt_as(const DealtSlices& dealt) const;
+  /// Throws UNSUPPORTED where a window brings slices alone; `what` would show more.
+  void check_brings_all(const char* what) const;
   /// Some bucket keeps something for the next window.
   bool has_memory() const { return has_memory_; }
 

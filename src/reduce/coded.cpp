@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "comm/host_sums.h"
 #include "core/error.h"
 #include "reduce/reducer_options.h"
 
@@ -49,8 +48,8 @@ CodedExchange::CodedExchange(ExchangeResources& resources, const BucketPlan& pla
   among_all_.rank = rank();
   divide(among_all_);
   std::int64_t own = own_piece(among_all_, result()).size;
-  if (HostSums* hosts = comm().host_sums(); hosts != nullptr) {
-    join_hosts(*hosts);
+  if (HostSums* sums = comm().host_sums(); sums != nullptr) {
+    join_hosts(*sums);
     own = std::max(own, own_piece(by_hosts_, result()).size);
   }
   const auto piece_bytes = static_cast<std::size_t>(own) * sizeof(float);
@@ -59,20 +58,14 @@ CodedExchange::CodedExchange(ExchangeResources& resources, const BucketPlan& pla
   nonfinite_ = resources_.site.allocate(sizeof(std::int64_t), /*zeroed=*/true);
 }
 
-void CodedExchange::join_hosts(HostSums& hosts) {
-  const auto plane_of = [&](Communicator& group) {
-    return std::make_unique<DataPlane>(group, *resources_.context, resources_.lane());
-  };
-  inside_ = plane_of(hosts.inside());
-  counts_.resize(static_cast<std::size_t>(hosts.inside().world_size()));
-  if (Communicator* between = hosts.between(); between != nullptr) {
-    between_ = plane_of(*between);
-    by_hosts_.rank = static_cast<std::size_t>(between->rank());
-  }
-  by_hosts_.group = between_.get();
-  by_hosts_.owners = static_cast<std::size_t>(hosts.owners());
-  by_hosts_.own = static_cast<std::size_t>(hosts.inside().rank());
-  by_hosts_.ranks = static_cast<std::size_t>(hosts.hosts());
+void CodedExchange::join_hosts(HostSums& sums) {
+  hosts_ = std::make_unique<HostPlanes>(sums, resources_);
+  counts_.resize(hosts_->ranks_inside());
+  by_hosts_.group = hosts_->between();
+  by_hosts_.owners = hosts_->owners();
+  by_hosts_.own = hosts_->place();
+  by_hosts_.ranks = hosts_->hosts();
+  if (by_hosts_.group != nullptr) by_hosts_.rank = hosts_->host();
   divide(by_hosts_);
 }
 
@@ -117,9 +110,7 @@ void CodedExchange::add(const WorkList& work, const Array& destination, const Ar
 void CodedExchange::exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) {
   stats.algorithm = GRADSTEP_EXCHANGE_PIECES;
   queue().zero(nonfinite_.data(), nonfinite_.bytes());
-  if (HostSums* hosts = comm().host_sums(); hosts != nullptr && hosts->is_used()) {
-    return exchange_by_hosts(*hosts, divisor, deadline);
-  }
+  if (hosts_ != nullptr && hosts_->is_used()) return exchange_by_hosts(divisor, deadline);
   send_pieces(among_all_, deadline);
   sum_pieces(among_all_, divisor);
   const std::byte* own = write_sums(among_all_, divisor);
@@ -135,19 +126,14 @@ void CodedExchange::exchange(double divisor, const Deadline& deadline, gradstep_
   read_sums(among_all_, all, is_finite);
 }
 
-void CodedExchange::exchange_by_hosts(HostSums& hosts, double divisor, const Deadline& deadline) {
+void CodedExchange::exchange_by_hosts(double divisor, const Deadline& deadline) {
   const Division& division = by_hosts_;
   std::byte* received = resources_.blocks.reserve(division.bytes() * static_cast<std::int64_t>(division.owners));
-  comm().perform(nullptr, {.kind = CallKind::all_to_all}, deadline, [&] {
-    try {
-      sum_host(deadline);
-      const std::byte* all = division.group != nullptr ? exchange_sums(divisor, deadline) : nullptr;
-      for (std::size_t r = 0; r < counts_.size(); ++r) counts_[r] = r < division.owners ? division.bytes() : 0;
-      inside_->all_gather_v(all, received, counts_, deadline);
-    } catch (...) {
-      hosts.abort();  // ranks of other groups wait for this one
-      throw;
-    }
+  hosts_->run(comm(), deadline, [&] {
+    sum_host(deadline);
+    const std::byte* all = division.group != nullptr ? exchange_sums(divisor, deadline) : nullptr;
+    for (std::size_t r = 0; r < counts_.size(); ++r) counts_[r] = r < division.owners ? division.bytes() : 0;
+    hosts_->inside().all_gather_v(all, received, counts_, deadline);
   });
   bool is_finite = true;
   for (std::size_t k = 0; k < division.owners * division.ranks; ++k) {
@@ -164,7 +150,7 @@ void CodedExchange::sum_host(const Deadline& deadline) {
   queue().zero(packed().data, bytes);
   if (by_hosts_.group == nullptr) set_has_sent();  // the others need no more of it
   for (std::size_t r = 0; r < counts_.size(); ++r) counts_[r] = stretch_of(by_hosts_, result(), r).size;
-  inside_->reduce_scatter_v(result(), counts_, GRADSTEP_REDUCE_SUM, 1, deadline);
+  hosts_->inside().reduce_scatter_v(result(), counts_, GRADSTEP_REDUCE_SUM, 1, deadline);
   const Array own = own_stretch(by_hosts_, packed());
   const Array sum = own_stretch(by_hosts_, result());
   if (own.size > 0) queue().copy(own.data, sum.data, static_cast<std::size_t>(own.bytes()));
@@ -177,7 +163,7 @@ const std::byte* CodedExchange::exchange_sums(double divisor, const Deadline& de
   const std::byte* own = write_sums(by_hosts_, divisor);
   std::byte* all = resources_.incoming.reserve(by_hosts_.bytes());
   set_has_sent();
-  between_->all_gather(own, all, by_hosts_.message_bytes, deadline);
+  by_hosts_.group->all_gather(own, all, by_hosts_.message_bytes, deadline);
   return all;
 }
 

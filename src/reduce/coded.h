@@ -10,10 +10,9 @@
 #include "backend/stored_numbers.h"
 #include "reduce/bucket_exchange.h"
 #include "reduce/error_feedback.h"
+#include "reduce/host_planes.h"
 
 namespace gradstep {
-
-class HostSums;
 
 class CodedExchange final : public BucketExchange {
  public:
@@ -48,7 +47,7 @@ class CodedExchange final : public BucketExchange {
   };
   /// The rest of a division, by its owners and ranks.
   void divide(Division& division) const;
-  void join_hosts(HostSums& hosts);
+  void join_hosts(HostSums& sums);
 
   /// The elements of stretch o, from `whole` on, and of its piece q.
   Array stretch_of(const Division& division, const Array& whole, std::size_t o) const;
@@ -61,7 +60,7 @@ class CodedExchange final : public BucketExchange {
   /// destination = a + factor * b, of as many elements.
   void add(const WorkList& work, const Array& destination, const Array& a, const Array& b, double factor);
 
-  void exchange_by_hosts(HostSums& hosts, double divisor, const Deadline& deadline);
+  void exchange_by_hosts(double divisor, const Deadline& deadline);
   void sum_host(const Deadline& deadline);
   const std::byte* exchange_sums(double divisor, const Deadline& deadline);
   void send_pieces(const Division& division, const Deadline& deadline);
@@ -74,9 +73,8 @@ class CodedExchange final : public BucketExchange {
   const kernels::NumberCode code_;
   ErrorFeedback feedback_;  // in units of the sum
   Division among_all_;
-  Division by_hosts_;                  // owners as HostSums has them
-  std::unique_ptr<DataPlane> inside_;  // of this host
-  std::unique_ptr<DataPlane> between_;
+  Division by_hosts_;  // owners as HostSums has them
+  std::unique_ptr<HostPlanes> hosts_;
   std::vector<std::int64_t> counts_;  // of this host's ranks: elements of what they own, then bytes of its messages
   Buffer sum_;                        // of this rank's piece
   Buffer summand_;                    // one rank's numbers of that piece

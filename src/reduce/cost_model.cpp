@@ -8,6 +8,7 @@
 #include <chrono>
 #include <limits>
 
+#include "comm/gather_stages.h"
 #include "comm/host_sums.h"
 #include "reduce/reducer_options.h"
 #include "reduce/sparse.h"
@@ -44,11 +45,24 @@ void fill(float* numbers, std::int64_t count) {
   }
 }
 
-/// What a collective and a byte take of a rank, in `round` and `byte`.
-void measure_group(Communicator& comm, const Context& context, const Deadline& deadline, double& round, double& byte) {
-  std::vector<std::int64_t> tokens(static_cast<std::size_t>(comm.world_size()));
-  const std::int64_t token = 0;
-  round = shortest([&] { comm.all_gather(&token, tokens.data(), sizeof token, deadline); });
+struct GroupPrices {
+  double round = 0;
+  double stage = 0;  ///< of a gather in stages
+  double byte = 0;
+};
+
+/// What these take of a rank. Collective.
+GroupPrices measure_group(Communicator& comm, const Context& context, const Deadline& deadline) {
+  const auto ranks = static_cast<std::size_t>(comm.world_size());
+  const std::vector<std::int64_t> token_bytes(ranks, sizeof(std::int64_t));
+  std::vector<std::int64_t> tokens(ranks);
+  std::vector<std::int64_t> others(ranks);
+  const double gather = shortest([&] { comm.all_gather(others.data(), tokens.data(), token_bytes[0], deadline); });
+  const std::int32_t stages = gather_rounds(comm.connection().engine(), token_bytes[0]);
+  GroupPrices prices{.round = gather, .stage = gather / stages};
+  if (stages > 1) {
+    prices.round = shortest([&] { comm.all_to_all(others.data(), tokens.data(), token_bytes, deadline); });
+  }
   const Buffer zeros = context.allocate(static_cast<std::size_t>(kBytes), /*zeroed=*/true);
   const Array numbers{zeros.data(), kElements, DType::f32, 0, nullptr, nullptr};
   const gradstep_comm_statistics before = comm.stats();
@@ -56,7 +70,8 @@ void measure_group(Communicator& comm, const Context& context, const Deadline& d
   const gradstep_comm_statistics after = comm.stats();
   const double rounds = static_cast<double>(after.rounds - before.rounds) / kTrials;
   const double sent = static_cast<double>(after.bytes_sent - before.bytes_sent) / kTrials;
-  byte = std::max(reduction - rounds * round, 0.0) / std::max(sent, 1.0);
+  prices.byte = std::max(reduction - rounds * prices.round, 0.0) / std::max(sent, 1.0);
+  return prices;
 }
 
 /// Modes whose results differ by more than rounding from the sum of a window: what they save must be worth a round.
@@ -162,6 +177,8 @@ CostModel::CostModel(ExchangeResources& resources, const Deadline& deadline) {
   world_.can_exchange = comm.connection().engine().can_exchange();
   world_.piece_bytes = static_cast<double>(piece_bytes_of(comm.connection().engine()));
   world_.sums_natively = comm.sums_natively();
+  world_.has_ring = comm.reduction_order() == GRADSTEP_REDUCTION_ENGINE && comm.connection().engine().has_ring();
+  world_.has_stages = comm.connection().engine().is_over_network();
   world_.by_hosts = comm.host_sums() != nullptr;
   if (comm.world_size() == 1) return;
   prices_ = measure_processor(*resources.context);
@@ -176,14 +193,21 @@ void CostModel::measure_network(const ExchangeResources& resources, const Deadli
   HostSums* hosts = comm.host_sums();
   {
     const SumOrder of_ranks(hosts, /*by_hosts=*/false);
-    measure_group(comm, context, deadline, prices_.round, prices_.byte);
+    const GroupPrices group = measure_group(comm, context, deadline);
+    prices_.round = group.round;
+    prices_.stage = group.stage;
+    prices_.byte = group.byte;
   }
   if (hosts == nullptr) return;
-  measure_group(hosts->inside(), context, deadline, prices_.inside_round, prices_.inside_byte);
+  const GroupPrices inside = measure_group(hosts->inside(), context, deadline);
+  prices_.inside_round = inside.round;
+  prices_.inside_byte = inside.byte;
   world_.ranks_inside = hosts->inside().world_size();
   world_.owners = hosts->owners();
   if (hosts->between() == nullptr) return;
-  measure_group(*hosts->between(), context, deadline, prices_.between_round, prices_.between_byte);
+  const GroupPrices between = measure_group(*hosts->between(), context, deadline);
+  prices_.between_round = between.round;
+  prices_.between_byte = between.byte;
   world_.hosts = hosts->between()->world_size();
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Counted from the code that does it: src/comm/channel.cpp and host_sums.cpp, half.cpp, coded.cpp, sparse.cpp,
-// adasum.cpp, power_sgd.cpp, control_round.cpp. Tests compare it with what a communicator's statistics count.
+// chunk_pieces.cpp, power_sgd.cpp, control_round.cpp. Tests compare it with what a communicator's statistics count.
 #include "reduce/exchange_cost.h"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <functional>
 
 #include "backend/backend.h"
+#include "comm/gather_stages.h"
 #include "reduce/control_round.h"
 
 namespace gradstep {
@@ -33,6 +34,17 @@ bool is_gathered(const ExchangeSize& size) {
 
 ExchangeCost round_of(double bytes) { return {.call = 1, .round = 1, .byte = bytes}; }
 
+/// An all-gather of `block` bytes of each rank.
+ExchangeCost block_gather_cost(const ExchangeSize& size, double block) {
+  ExchangeCost cost = round_of((size.ranks - 1) * block);
+  const auto stages = gather_stages(static_cast<std::int64_t>(size.ranks), static_cast<std::int64_t>(block));
+  if (size.has_stages && stages > 1) {
+    cost.round = 0;
+    cost.stage = stages;
+  }
+  return cost;
+}
+
 /// all_to_all of `bytes`: each rank's piece of them to its owner. By all-gathers, owner by owner, every rank sends all
 /// of them to everyone.
 ExchangeCost scatter_cost(const ExchangeSize& size, double bytes) {
@@ -44,22 +56,40 @@ ExchangeCost scatter_cost(const ExchangeSize& size, double bytes) {
 /// all_gather_v of `bytes`: each owner's piece of them to all. Where pieces are not `equal`, all-gathers take slices.
 ExchangeCost gather_cost(const ExchangeSize& size, double bytes, bool equal) {
   if (size.ranks <= 1) return {.call = 1};
+  if (equal) return block_gather_cost(size, bytes / size.ranks);
   ExchangeCost cost = round_of(others(size) * bytes);
-  if (!size.can_exchange && !equal) cost.round = slices(bytes / size.ranks);
+  if (!size.can_exchange) cost.round = slices(bytes / size.ranks);
   return cost;
 }
 
-/// Every rank gets its piece of all ranks' vectors, merges there, and gives the outcome to all. Between the two the
-/// ranks gather the dot products of `pairs` pairs of vectors, chunk by chunk, in `levels` rounds.
+/// See Channel::goes_by_ring: sums of 16 bits do not.
+bool goes_by_ring(const ExchangeSize& size) {
+  return size.has_ring && size.ranks > 2 && size.element_bytes > 2 &&
+         bytes_of(size) >= static_cast<double>(kRingPieceBytes) * size.ranks;
+}
+
+/// How many vectors Adasum merges.
+double vectors_of(const ExchangeSize& size) { return size.by_hosts ? size.hosts : size.ranks; }
+
+/// Every rank gets its piece of all vectors, merges there, and gives the outcome to all. Between the two the ranks
+/// gather the dot products of `pairs` pairs of vectors, chunk by chunk, in `levels` rounds. By hosts pieces are summed
+/// inside each host before, and all that is gathered is gathered there, too.
 ExchangeCost adasum_cost(const ExchangeSize& size, double levels, double pairs) {
   const double data = bytes_of(size);
+  const double chunks = std::ceil(size.elements / static_cast<double>(kChunk));
+  const double dots = pairs * chunks * static_cast<double>(sizeof(Dots));
   ExchangeCost cost;
-  if (is_gathered(size)) {
-    cost = round_of(data * (size.ranks - 1));
+  if (size.by_hosts) {
+    const double others_between = (size.hosts - 1) / size.hosts;
+    cost = {.call = 1, .inside_round = 2 + levels, .between_round = 2 + levels};
+    cost.inside_byte = (size.ranks_inside - 1) / size.ranks_inside * (2 * data + dots);
+    cost.between_byte = others_between * (2 * data + dots) / size.ranks_inside;
+    cost.add = size.elements;
+    cost.merge = size.elements * others_between / size.ranks_inside;
+  } else if (is_gathered(size)) {
+    cost = block_gather_cost(size, data);
     cost.merge = size.elements * (size.ranks - 1);
   } else {
-    const double chunks = std::ceil(size.elements / static_cast<double>(kChunk));
-    const double dots = pairs * chunks * static_cast<double>(sizeof(Dots));
     cost = scatter_cost(size, data) + gather_cost(size, data, /*equal=*/false);
     cost = cost + ExchangeCost{.call = levels, .round = levels, .byte = others(size) * dots};
     cost.merge = size.elements * others(size);
@@ -84,7 +114,7 @@ ExchangeCost all_reduce_by_hosts_cost(const ExchangeSize& size) {
   const ExchangeCost of_rest = between(size.elements - whole * piece);
   ExchangeCost cost{.call = 1, .inside_round = 2};
   cost.inside_byte = 2 * (size.ranks_inside - 1) / size.ranks_inside * bytes_of(size);
-  cost.between_round = whole > 0 ? of_whole.round : of_rest.round;
+  cost.between_round = whole > 0 ? of_whole.rounds() : of_rest.rounds();
   cost.between_byte = (whole * of_whole.byte + of_rest.byte) / size.ranks_inside;
   cost.add = size.elements;
   return cost;
@@ -110,13 +140,17 @@ ExchangeCost all_reduce_cost(const ExchangeSize& size) {
   const double data = bytes_of(size);
   cost.add = size.elements;
   if (size.elements == 0) {
-    cost.round = 1;  // a call of nothing is a call
+    cost = block_gather_cost(size, 1);  // a call of nothing is a call
+    cost.byte = 0;
   } else if (size.sums_natively) {
     cost.round = 1;
     cost.byte = 2 * others(size) * size.elements * std::max(size.element_bytes, 4.0);  // 16 bits travel as f32
+  } else if (goes_by_ring(size)) {
+    cost.round = 2 * (size.ranks - 1);
+    cost.byte = 2 * others(size) * data;
   } else if (is_gathered(size) || !size.can_exchange) {
-    cost.round = slices(data);
-    cost.byte = data * (size.ranks - 1);
+    cost = block_gather_cost(size, data);
+    if (cost.stage == 0) cost.round = slices(data);
     cost.add = size.elements * size.ranks;
   } else {
     cost.round = 2 * std::ceil(data / (size.piece_bytes * size.ranks));
@@ -176,7 +210,7 @@ ExchangeCost sparse_gather_cost(const ExchangeSize& size, double sparsity) {
   const double selected = selected_of(size, sparsity);
   const double message = 2 * kCountBytes + aligned(selected * kIndexBytes) + aligned(selected * size.element_bytes);
   ExchangeCost cost;
-  if (size.ranks > 1) cost = round_of((size.ranks - 1) * message);
+  if (size.ranks > 1) cost = block_gather_cost(size, message);
   cost.pack = kWithResidual * size.elements;
   cost.select = size.elements;
   cost.entry = selected * size.ranks;
@@ -202,15 +236,17 @@ ExchangeCost sparse_split_cost(const ExchangeSize& size, double sparsity) {
 
 ExchangeCost adasum_tree_cost(const ExchangeSize& size) {
   if (size.ranks <= 1) return {};
-  const double levels = std::floor(std::log2(size.ranks));
-  const bool folds = std::exp2(levels) < size.ranks;  // ranks beyond the power of two merge first
-  return adasum_cost(size, levels + (folds ? 1 : 0), size.ranks - 1);
+  const double vectors = vectors_of(size);
+  const double levels = std::floor(std::log2(vectors));
+  const bool folds = std::exp2(levels) < vectors;  // those beyond the power of two merge first
+  return adasum_cost(size, levels + (folds ? 1 : 0), vectors - 1);
 }
 
 ExchangeCost adasum_nway_cost(const ExchangeSize& size) {
-  if (size.ranks <= 2) return adasum_tree_cost(size);  // the same rule
-  ExchangeCost cost = adasum_cost(size, 1, size.ranks);
-  cost.add = cost.merge + cost.merge / (size.ranks - 1);  // the sum that all are compared with
+  const double vectors = vectors_of(size);
+  if (vectors <= 2) return adasum_tree_cost(size);  // the same rule
+  ExchangeCost cost = adasum_cost(size, 1, vectors);
+  cost.add += cost.merge + cost.merge / (vectors - 1);  // the sum that all are compared with
   return cost;
 }
 

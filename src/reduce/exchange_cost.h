@@ -16,6 +16,7 @@ namespace gradstep {
 struct ExchangeCost {
   double call = 0;           ///< collective calls; they have no price of their own
   double round = 0;          ///< in which all ranks send to each other, whatever they carry
+  double stage = 0;          ///< rounds of gathers in stages, in which a rank sends few messages
   double byte = 0;           ///< bytes that a rank sends in these
   double inside_round = 0;   ///< sums by hosts: rounds of the ranks of each host
   double inside_byte = 0;    ///< and bytes
@@ -29,7 +30,7 @@ struct ExchangeCost {
   double merge = 0;     ///< Adasum: elements of one vector merged into another, dot products included
   double multiply = 0;  ///< PowerSGD: elements of the matrix times columns of a factor
 
-  double rounds() const { return round + inside_round + between_round; }
+  double rounds() const { return round + stage + inside_round + between_round; }
   double bytes() const { return byte + inside_byte + between_byte; }
   /// *this = combine(*this, other), number by number.
   template <class Combine>
@@ -38,10 +39,10 @@ struct ExchangeCost {
 
 /// All of an ExchangeCost's numbers.
 inline constexpr double ExchangeCost::* kExchangeAmounts[] = {
-    &ExchangeCost::call,        &ExchangeCost::round,         &ExchangeCost::byte,         &ExchangeCost::inside_round,
-    &ExchangeCost::inside_byte, &ExchangeCost::between_round, &ExchangeCost::between_byte, &ExchangeCost::pack,
-    &ExchangeCost::convert,     &ExchangeCost::select,        &ExchangeCost::entry,        &ExchangeCost::add,
-    &ExchangeCost::merge,       &ExchangeCost::multiply};
+    &ExchangeCost::call,         &ExchangeCost::round,       &ExchangeCost::stage,         &ExchangeCost::byte,
+    &ExchangeCost::inside_round, &ExchangeCost::inside_byte, &ExchangeCost::between_round, &ExchangeCost::between_byte,
+    &ExchangeCost::pack,         &ExchangeCost::convert,     &ExchangeCost::select,        &ExchangeCost::entry,
+    &ExchangeCost::add,          &ExchangeCost::merge,       &ExchangeCost::multiply};
 static_assert(sizeof kExchangeAmounts / sizeof kExchangeAmounts[0] == sizeof(ExchangeCost) / sizeof(double));
 
 template <class Combine>
@@ -58,6 +59,8 @@ struct ExchangeSize {
   bool can_exchange = true;                               ///< ranks reach each other; else every call is an all-gather
   double piece_bytes = static_cast<double>(kPieceBytes);  ///< piece_bytes_of() its engine
   bool sums_natively = false;                             ///< an all-reduce is one of the engine's
+  bool has_ring = false;                                  ///< large ones go round a ring
+  bool has_stages = false;                                ///< gathers of few bytes between many ranks go in stages
   bool by_hosts = false;                                  ///< all-reduces are; then what follows counts
   double hosts = 1;
   double ranks_inside = 1;  ///< of a host

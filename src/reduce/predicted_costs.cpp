@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "comm/gather_stages.h"
 #include "core/error.h"
 #include "reduce/control_round.h"
 #include "reduce/plan.h"
@@ -43,6 +44,9 @@ struct Network {
     const double outside = (ranks - ranks_per_host) * ranks_per_host / bandwidth;
     return (outside + (ranks_per_host - 1) / host_bandwidth) / (ranks - 1);
   }
+
+  /// Of a gather in stages.
+  double stage() const { return (has_one_host() ? host_latency : latency) + (kStageRadix - 1) * message; }
 
   // By hosts: of the ranks of a host, and of the owners of a piece. All owners of a host use its link at once.
   double inside_round() const { return host_latency + (ranks_per_host - 1) * message; }
@@ -88,6 +92,7 @@ class Predictor {
         buckets_(std::ceil(static_cast<double>(options.elements) / static_cast<double>(options.bucket_elements))),
         hidden_share_(1 - 1 / std::clamp(static_cast<double>(options.channels), 1.0, buckets_)) {
     prices_ = {.round = network_.round(),
+               .stage = network_.stage(),
                .byte = network_.byte(),
                .inside_round = network_.inside_round(),
                .inside_byte = network_.inside_byte(),
@@ -104,6 +109,7 @@ class Predictor {
     size_.elements = static_cast<double>(options.elements) / buckets_;
     size_.element_bytes = options.element_bytes;
     size_.can_exchange = options.no_exchange == 0;
+    size_.has_stages = options.no_exchange == 0;
     size_.hosts = network_.hosts;
     size_.ranks_inside = size_.owners = network_.ranks_per_host;
     by_hosts_ = size_;
@@ -134,7 +140,9 @@ class Predictor {
       add_own(GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_COST_SPARSE_SPLIT, sparse_split_cost(size_, options_.sparsity));
     }
     add_own(GRADSTEP_REDUCER_ADASUM_TREE, GRADSTEP_COST_OWN, adasum_tree_cost(size_));
+    add_hosts(GRADSTEP_REDUCER_ADASUM_TREE, adasum_tree_cost);
     add_own(GRADSTEP_REDUCER_ADASUM_NWAY, GRADSTEP_COST_OWN, adasum_nway_cost(size_));
+    add_hosts(GRADSTEP_REDUCER_ADASUM_NWAY, adasum_nway_cost);
     return std::move(costs_);
   }
 
@@ -157,16 +165,17 @@ class Predictor {
   /// What a bucket's exchange and, once in a window, the control round take.
   void add_own(std::int32_t mode, std::int32_t algorithm, const ExchangeCost& amounts, bool by_hosts = false) {
     const ExchangeCost control = control_round(by_hosts ? by_hosts_ : size_);
-    const double hidden = hidden_share_ * (amounts.round * prices_.round + amounts.inside_round * prices_.inside_round +
-                                           amounts.between_round * prices_.between_round);
+    const double hidden =
+        hidden_share_ * (amounts.round * prices_.round + amounts.stage * prices_.stage +
+                         amounts.inside_round * prices_.inside_round + amounts.between_round * prices_.between_round);
     add(mode, algorithm, amounts, priced(amounts, prices_) - hidden, network_price(amounts) - hidden, control,
         priced(control, prices_), network_price(control));
   }
 
   double network_price(const ExchangeCost& amounts) const {
-    return amounts.round * prices_.round + amounts.byte * prices_.byte + amounts.inside_round * prices_.inside_round +
-           amounts.inside_byte * prices_.inside_byte + amounts.between_round * prices_.between_round +
-           amounts.between_byte * prices_.between_byte;
+    return amounts.round * prices_.round + amounts.stage * prices_.stage + amounts.byte * prices_.byte +
+           amounts.inside_round * prices_.inside_round + amounts.inside_byte * prices_.inside_byte +
+           amounts.between_round * prices_.between_round + amounts.between_byte * prices_.between_byte;
   }
 
   ExchangeCost control_round(const ExchangeSize& size) const {
@@ -176,7 +185,7 @@ class Predictor {
 
   /// All-reduces of one bucket; of `local` only what a rank does by itself counts.
   void add_engines(std::int32_t mode, ExchangeCost local, double element_bytes, const std::vector<double>& elements) {
-    local.call = local.round = local.byte = local.add = 0;
+    local.call = local.round = local.stage = local.byte = local.add = 0;
     ExchangeCost control;
     if (options_.control_parameters > 0) {
       control = {.call = 1, .round = 1};
@@ -198,7 +207,12 @@ class Predictor {
     }
     const double own = priced(local, prices_) - network_price(local);
     const auto add_one = [&](std::int32_t algorithm, double network, double control_seconds) {
-      add(mode, algorithm, local, network + own, network, control, control_seconds, control_seconds);
+      const double steps = algorithm == GRADSTEP_COST_RING ? 2 * (network_.ranks - 1) : 1;
+      ExchangeCost amounts = local;
+      ExchangeCost control_amounts = control;
+      amounts.round *= steps;
+      control_amounts.round *= steps;
+      add(mode, algorithm, amounts, network + own, network, control_amounts, control_seconds, control_seconds);
     };
     const bool has_control = options_.control_parameters > 0;
     add_one(GRADSTEP_COST_RING, ring, has_control ? network_.ring(control_bytes()) : 0);

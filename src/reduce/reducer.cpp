@@ -10,6 +10,17 @@
 
 namespace gradstep {
 
+namespace {
+
+/// A window that begins forgets the one before it, also one that has failed here and that peers may have finished:
+/// take_over() needs what that one would leave behind.
+void check_channel(const Communicator& comm) {
+  const Communicator::Status status = comm.status();
+  if (status.code != GRADSTEP_OK) throw_error(status.code, status.text);
+}
+
+}  // namespace
+
 Reducer::Reducer(const std::shared_ptr<Context>& context, Communicator& comm, const gradstep_reducer_options& options,
                  Schema schema, const Deadline& deadline)
     : resources_(context, comm, schema, checked_reducer_options(options), deadline),
@@ -50,7 +61,7 @@ void Reducer::push(std::size_t index, const Array& grad) {
 }
 
 void Reducer::wait(const BufferList& results) {
-  if (!results.empty()) check_brings_all("results");
+  if (!results.empty()) layout_.check_brings_all("results");
   if (!open_) open_window(1);  // this rank had no gradient at all; the others may
   finish_window(results, comm().deadline());
   commit();
@@ -58,15 +69,9 @@ void Reducer::wait(const BufferList& results) {
 
 void Reducer::finish_pushed() { finish_window({}, comm().deadline()); }
 
-std::vector<std::vector<std::size_t>> Reducer::groups() const {
-  std::vector<std::vector<std::size_t>> all;
-  for (const auto& bucket : layout_.buckets()) all.push_back(bucket->parameters());
-  return all;
-}
-
 bool Reducer::deal(const DealtSlices& dealt) {
   check_closed();
-  if (is_dealt()) {
+  if (layout_.is_dealt()) {
     if (layout_.is_dealt_as(dealt)) return false;
     fail(GRADSTEP_ERR_INVALID_STATE, "reducer: its gradients are dealt out to the ranks of another optimizer");
   }
@@ -83,14 +88,6 @@ bool Reducer::deal(const DealtSlices& dealt) {
 void Reducer::collect() noexcept {
   layout_.collect();
   outcome_.forget_buckets();
-}
-
-void Reducer::check_brings_all(const char* what) const {
-  if (!is_dealt()) return;
-  fail(GRADSTEP_ERR_UNSUPPORTED,
-       "{}: each rank of this reducer has its slices of the gradients alone, for the optimizer that was attached with "
-       "it",
-       what);
 }
 
 void Reducer::finish_window(const BufferList& targets, const Deadline& deadline) {
@@ -121,14 +118,14 @@ void Reducer::settle(std::span<const std::unique_ptr<Bucket>> exchanged, const D
 }
 
 void Reducer::reduce(const BufferList& grads, const BufferList& results, double weight) {
-  if (!results.empty()) check_brings_all("results");
+  if (!results.empty()) layout_.check_brings_all("results");
   exchange_window(grads, weight, results);
   commit();
 }
 
 void Reducer::exchange_window(const BufferList& grads, double weight, const BufferList& results) {
   if (open_) fail(GRADSTEP_ERR_INVALID_STATE, "reduce: pushes of a window are pending; wait for it or cancel it");
-  check_channel();
+  check_channel(comm());
   open_window(weight);
   const Deadline deadline = comm().deadline();
   open_ = false;
@@ -138,7 +135,7 @@ void Reducer::exchange_window(const BufferList& grads, double weight, const Buff
       // Buckets before it are exchanged meanwhile; with a single bucket there is nothing to gain.
       if (packing_.full_buckets() > 0) queue_.let_leave(packing_.full_buckets(), deadline);
       // What has left lends its memory to the next one.
-      if (is_dealt()) queue_.wait_for_room(resources_.further.size() + 1);
+      if (layout_.is_dealt()) queue_.wait_for_room(resources_.further.size() + 1);
       packing_.pack(*bucket, grads);
     }
   } catch (...) {
@@ -150,7 +147,7 @@ void Reducer::exchange_window(const BufferList& grads, double weight, const Buff
 
 void Reducer::reduce_bucket(std::size_t index, const BufferList& arrays, double weight) {
   check_closed();
-  check_brings_all("reduce_bucket");
+  layout_.check_brings_all("reduce_bucket");
   Bucket& bucket = *layout_.buckets()[index];
   const std::span alone(&layout_.buckets()[index], 1);
   bucket_targets_.assign(arrays.begin(), arrays.end());
@@ -194,7 +191,7 @@ void Reducer::drop_exchanges() noexcept {
 
 std::vector<gradstep_bucket_statistics> Reducer::bucket_stats() const {
   std::vector<gradstep_bucket_statistics> all;
-  all.reserve(bucket_count());
+  all.reserve(layout_.buckets().size());
   for (const auto& bucket : layout_.buckets()) {
     all.push_back(bucket->stats());
     all.back().wait_nanoseconds = queue_.waited_nanoseconds(all.size() - 1);
@@ -204,13 +201,6 @@ std::vector<gradstep_bucket_statistics> Reducer::bucket_stats() const {
 
 void Reducer::check_closed() const {
   if (open_) fail(GRADSTEP_ERR_INVALID_STATE, "reducer: pushes of a window are pending; wait for it or cancel it");
-}
-
-/// A window that begins forgets the one before it, also one that has failed here and that peers may have finished:
-/// take_over() needs what that one would leave behind.
-void Reducer::check_channel() const {
-  const Communicator::Status status = comm().status();
-  if (status.code != GRADSTEP_OK) throw_error(status.code, status.text);
 }
 
 WindowMemory& Reducer::memory() {

@@ -51,7 +51,6 @@ class Reducer {
   /// A window of one bucket alone: its parameters' arrays become the outcome, those of others are left as they are, and
   /// gradients() shows nothing.
   void reduce_bucket(std::size_t index, const BufferList& arrays, double weight);
-  std::size_t bucket_count() const { return layout_.buckets().size(); }
   void begin(double weight);
   void push(std::size_t index, const Array& grad);
   void wait(const BufferList& results);
@@ -59,34 +58,26 @@ class Reducer {
   bool is_idle() const { return queue_.is_idle() && resources_.site.is_idle() && resources_.lane().is_idle(); }
   void cancel();
 
-  /// The parameters of each bucket, in the order of packing.
-  std::vector<std::vector<std::size_t>> groups() const;
+  const BucketLayout& layout() const { return layout_; }
   /// Collective. From the next window on this rank gets its slices alone. Returns false if it did so already. Throws
   /// with nothing changed on any rank; INVALID_STATE if other slices are dealt out.
   bool deal(const DealtSlices& dealt);
   /// Undoes deal(), before that window.
   void collect() noexcept;
-  bool is_dealt() const { return layout_.is_dealt(); }
   bool is_open() const { return open_; }
   /// wait() without commit().
   void finish_pushed();
 
-  /// Asks for the control exchange in every window: the updater's way to learn that no rank had anything.
-  void always_control() { control_.always(); }
-  /// After a window with a control exchange: did any rank have a gradient?
-  bool any_gradient() const { return control_.any_gradient(); }
+  /// An updater asks for a control exchange in every window, to learn that no rank had a gradient.
+  ControlRound& control() { return control_; }
 
   /// The outcome of the last window, in the buckets, dealt out: this rank's slices; data NULL where no rank had a
   /// gradient.
   BufferList gradients() { return outcome_.gradients(); }
   /// The norm of gradients(), at the site.
   const double* norm() { return outcome_.norm(); }
-  /// Throws UNSUPPORTED where a window brings slices alone.
-  void check_brings_all(const char* what) const;
   std::vector<gradstep_bucket_statistics> bucket_stats() const;
 
-  /// Windows leave something behind for the next one.
-  bool has_memory() const { return layout_.has_memory(); }
   // Throw INVALID_STATE while a window is open.
   /// What they leave.
   WindowMemory& memory();
@@ -105,7 +96,6 @@ class Reducer {
 
  private:
   void check_closed() const;
-  void check_channel() const;
   void open_window(double weight);
   /// What is written to `targets` is there.
   void finish_window(const BufferList& targets, const Deadline& deadline);

@@ -1,32 +1,53 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
+//
+// The handles that an updater chains, and how far it has come with them.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "updater/updater.h"
+#include "accumulate/accumulator.h"
+#include "core/busy_flag.h"
+#include "optim/optimizer.h"
+#include "reduce/reducer.h"
 
 namespace gradstep {
 
-/// Adds the time of its scope to a counter.
-class Stopwatch {
- public:
-  explicit Stopwatch(std::int64_t& nanoseconds) : nanoseconds_(nanoseconds) {}
-  ~Stopwatch() { nanoseconds_ += std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start_).count(); }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
+struct Chain {
+  std::shared_ptr<Optimizer> optimizer;
+  std::shared_ptr<Accumulator> accumulator;  ///< NULL: every push is a window
+  std::shared_ptr<Reducer> reducer;          ///< NULL: no other ranks
+  std::shared_ptr<Optimizer> outer;          ///< steps by what rounds of local steps have changed; NULL: no rounds
 
- private:
-  using Clock = std::chrono::steady_clock;
-  std::int64_t& nanoseconds_;
-  Clock::time_point start_ = Clock::now();
+  /// Where saving is collective, the communicator over which it is; else NULL.
+  Communicator* peers() const {
+    if (has_peers()) return &reducer->comm();
+    return optimizer->is_sharded() ? &optimizer->sharding()->comm() : nullptr;
+  }
+  /// The reducer has other ranks.
+  bool has_peers() const { return reducer && reducer->comm().world_size() > 1; }
 };
 
-/// Exclusive use of one object, which lives until it is given back: the call may replace it in the updater.
+/// Where the window stands that the next push or flush works on.
+enum class Window : std::uint8_t {
+  open,     ///< takes micro-batches
+  full,     ///< has ended; an attempt to apply it has failed
+  reduced,  ///< its exchange is done, the step is missing
+  stepped   ///< its local step is done, the exchange is missing
+};
+
+struct Progress {
+  Window window = Window::open;
+  std::int64_t windows = 0;      ///< that are finished: the number of the one that comes, the same on all ranks
+  std::int64_t known_skips = 0;  ///< the optimizer's skipped steps that the statistics have
+  std::int64_t recoveries = 0;
+  std::int64_t recovered_at = 0;  ///< windows at the last of them
+};
+
+/// Exclusive use of one object, which lives until it is given back: the call may replace it in the chain.
 template <class Object>
 class Held {
  public:
@@ -40,17 +61,19 @@ class Held {
 };
 
 /// Exclusive use of the handles in the chain during a call of the updater.
-class Updater::Chain {
+class HeldChain {
  public:
-  explicit Chain(Updater& updater)
-      : optimizer_(updater.optimizer_, "the updater's optimizer"),
-        accumulator_(updater.accumulator_, "the updater's accumulator"),
-        reducer_(updater.reducer_, "the updater's reducer") {}
+  explicit HeldChain(const Chain& chain)
+      : optimizer_(chain.optimizer, "the updater's optimizer"),
+        accumulator_(chain.accumulator, "the updater's accumulator"),
+        reducer_(chain.reducer, "the updater's reducer"),
+        outer_(chain.outer, "the updater's outer optimizer") {}
 
  private:
   Held<Optimizer> optimizer_;
   Held<Accumulator> accumulator_;
   Held<Reducer> reducer_;
+  Held<Optimizer> outer_;
 };
 
 }  // namespace gradstep

@@ -27,11 +27,11 @@ void LocalSteps::check(const Optimizer& optimizer, const Reducer& reducer) const
 
 void LocalSteps::check_partition(std::int64_t partition, const Reducer& reducer) const {
   if (sync_ != GRADSTEP_SYNC_PARAMETERS_PARTIAL) return;
-  if (partition < static_cast<std::int64_t>(reducer.bucket_count())) return;
+  if (partition < static_cast<std::int64_t>(reducer.layout().buckets().size())) return;
   fail(GRADSTEP_ERR_MISMATCH,
        "the updater stands at partition {} of the parameters, and its reducer has {}: was it made with another "
        "fuse_threshold?",
-       partition, reducer.bucket_count());
+       partition, reducer.layout().buckets().size());
 }
 
 void LocalSteps::prepare_deltas(const Schema& schema) {
@@ -89,7 +89,7 @@ void LocalSteps::exchange_parameters(Reducer& reducer, const BufferList& params,
     run([&] { reducer.reduce(params, params, weight_); });
   } else {
     run([&] { reducer.reduce_bucket(static_cast<std::size_t>(partition_), params, weight_); });
-    partition_ = (partition_ + 1) % static_cast<std::int64_t>(reducer.bucket_count());
+    partition_ = (partition_ + 1) % static_cast<std::int64_t>(reducer.layout().buckets().size());
   }
   count_ = 0;
 }

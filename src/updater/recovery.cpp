@@ -3,6 +3,7 @@
 #include "updater/recovery.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "core/error.h"
 
@@ -10,25 +11,37 @@ namespace gradstep {
 
 namespace {
 
-/// Before the local step of the window that it is in.
+/// Before the local step of the window that it is in. Between the exchanges of rounds each rank skips steps by itself.
 bool same_start(const Standing& a, const Standing& b) {
-  return a.windows == b.windows && a.steps - a.is_stepped == b.steps - b.is_stepped &&
+  const bool same_steps = a.rounds >= 0 || a.steps - a.is_stepped == b.steps - b.is_stepped;
+  return a.windows == b.windows && a.rounds == b.rounds && same_steps &&
          a.local_steps - a.is_stepped == b.local_steps - b.is_stepped && a.partition == b.partition;
 }
 
 }  // namespace
 
-Recovery::Recovery(Communicator& comm, Optimizer& optimizer, Standing own, const Deadline& deadline)
+Recovery::Recovery(Communicator& comm, Optimizer& optimizer, OuterRounds* rounds, Standing own,
+                   const Deadline& deadline)
     : comm_(comm),
       optimizer_(optimizer),
+      rounds_(rounds),
       data_(comm, *optimizer.context(), optimizer.site()),
       deadline_(deadline),
       all_(static_cast<std::size_t>(comm.world_size())) {
-  const std::vector<StoredState> states = optimizer.state().stored();
-  own.steps = optimizer.state_is_whole() ? optimizer.step_count() : -1;
+  const auto count = [&](Optimizer& counted) {
+    const std::vector<StoredState> states = counted.state().stored();
+    own.buffers += static_cast<std::int64_t>(states.size());
+    for (const StoredState& state : states) own.bytes += state.array.bytes();
+    return counted.state_is_whole();
+  };
+  bool is_whole = count(optimizer);
   own.skipped = optimizer.skipped_steps();
-  own.buffers = static_cast<std::int64_t>(states.size());
-  for (const StoredState& state : states) own.bytes += state.array.bytes();
+  if (rounds_ != nullptr) {
+    is_whole = count(rounds_->optimizer()) && is_whole;
+    own.outer_steps = rounds_->optimizer().step_count();
+    own.outer_skipped = rounds_->optimizer().skipped_steps();
+  }
+  own.steps = is_whole ? optimizer.step_count() : -1;
   comm.all_gather(&own, all_.data(), sizeof own, deadline_);
   check_forms();
   find_root();
@@ -45,11 +58,9 @@ void Recovery::check_forms() const {
 }
 
 void Recovery::find_root() {
+  const auto how_far = [](const Standing& s) { return std::tuple(s.steps >= 0, s.rounds, s.steps, s.windows); };
   for (std::size_t r = 1; r < all_.size(); ++r) {
-    const Standing& furthest = all_[root_];
-    const bool is_further =
-        all_[r].steps != furthest.steps ? all_[r].steps > furthest.steps : all_[r].windows > furthest.windows;
-    if (is_further) root_ = r;
+    if (how_far(all_[r]) > how_far(all_[root_])) root_ = r;
   }
   if (all_[root_].steps < 0) {
     fail(GRADSTEP_ERR_INVALID_STATE,
@@ -97,29 +108,43 @@ void Recovery::copy(bool out) {
   optimizer_.site().backend().copy({&work, items, {}}, 1, 1, optimizer_.site().queue());
 }
 
+void Recovery::stage_state(Optimizer& optimizer) {
+  for (const StoredState& state : optimizer.state().stored()) stage(state.array);
+  taken_.push_back({optimizer, optimizer.state().flags()});
+}
+
 void Recovery::bring(std::span<const Array> params, Replicated replicated) {
-  brings_state_ = !together_ || replicated == Replicated::parameters_and_state;
   if (!together_ || replicated != Replicated::nothing) {
     for (const Array& param : params) stage(param);
   }
-  if (brings_state_) {
-    for (const StoredState& state : optimizer_.state().stored()) stage(state.array);
-    flags_ = optimizer_.state().flags();
+  if (!together_ || replicated == Replicated::parameters_and_state) stage_state(optimizer_);
+  if (rounds_ != nullptr) {
+    for (const Array& start : rounds_->start()) stage(start);
+    stage_state(rounds_->optimizer());
   }
   if (is_root()) copy(/*out=*/true);
   for (const Transfer& transfer : transfers_) {
     if (transfer.target.size > 0) data_.broadcast(transfer.staging.data(), transfer.target.bytes(), root(), deadline_);
   }
   data_.settle(deadline_);
-  if (!flags_.empty()) comm_.broadcast(flags_.data(), static_cast<std::int64_t>(flags_.size()), root(), deadline_);
+  for (Taken& taken : taken_) {
+    if (taken.flags.empty()) continue;
+    comm_.broadcast(taken.flags.data(), static_cast<std::int64_t>(taken.flags.size()), root(), deadline_);
+  }
 }
 
 void Recovery::commit() {
   if (is_root()) return;
   copy(/*out=*/false);
-  if (!brings_state_) return;
-  optimizer_.state().set_flags(flags_);
-  optimizer_.set_counters(root_standing().steps, root_standing().skipped);
+  const Standing& root = root_standing();
+  for (const Taken& taken : taken_) {
+    taken.optimizer.state().set_flags(taken.flags);
+    if (&taken.optimizer == &optimizer_) {
+      taken.optimizer.set_counters(root.steps, root.skipped);
+    } else {
+      taken.optimizer.set_counters(root.outer_steps, root.outer_skipped);
+    }
+  }
 }
 
 }  // namespace gradstep

@@ -13,15 +13,17 @@
 #include "comm/data_plane.h"
 #include "gradstep/tensor.h"
 #include "optim/optimizer.h"
+#include "updater/outer_rounds.h"
 
 namespace gradstep {
 
-/// Where a rank stands. The optimizer's half is filled in by Recovery.
+/// Where a rank stands. Recovery fills in what the optimizers know.
 struct Standing {
   std::int64_t windows = 0;      // that are finished, on all ranks of the same history the same ones
   std::int64_t pushes = 0;       // micro-batches in the window after them
   std::int64_t is_stepped = 0;   // 1: its local step is made, its exchange is not
   std::int64_t local_steps = 0;  // since parameters were exchanged
+  std::int64_t rounds = -1;      // of local steps that are exchanged; -1 = there are no rounds
   std::int64_t partition = 0;    // the next one to be exchanged
   std::int64_t recoveries = 0;
   std::int64_t recovered_at = 0;  // windows, at the last of them
@@ -30,6 +32,8 @@ struct Standing {
   std::int64_t skipped = 0;
   std::int64_t buffers = 0;  // of the state
   std::int64_t bytes = 0;    // of all of them
+  std::int64_t outer_steps = 0;
+  std::int64_t outer_skipped = 0;
 };
 
 /// What ranks that stand together have in common; the rest is each one's own.
@@ -39,10 +43,11 @@ enum class Replicated : std::uint8_t { nothing, parameters, parameters_and_state
 class Recovery {
  public:
   /// Gathers where the ranks stand. Throws MISMATCH if their states differ in form, INVALID_STATE if none is whole.
+  /// `rounds`, where ranks step alone between exchanges: else NULL. What it holds is the same on all ranks.
   /// `deadline` is that of the whole call.
-  Recovery(Communicator& comm, Optimizer& optimizer, Standing own, const Deadline& deadline);
+  Recovery(Communicator& comm, Optimizer& optimizer, OuterRounds* rounds, Standing own, const Deadline& deadline);
 
-  /// The lowest of the ranks that are furthest: most steps, then most windows.
+  /// The lowest of the ranks that are furthest: most rounds, then most steps, then most windows.
   std::int32_t root() const { return static_cast<std::int32_t>(root_); }
   const Standing& root_standing() const { return all_[root_]; }
   const Standing& own_standing() const { return all_[static_cast<std::size_t>(comm_.rank())]; }
@@ -69,23 +74,30 @@ class Recovery {
     Array staged() const { return {staging.data(), target.size, target.dtype, 0, nullptr, nullptr}; }
   };
 
+  /// An optimizer whose state is taken over.
+  struct Taken {
+    Optimizer& optimizer;
+    std::vector<std::uint8_t> flags;
+  };
+
   void check_forms() const;
   void find_root();
   void compare();
   void stage(const Array& target);
+  void stage_state(Optimizer& optimizer);
   void copy(bool out);
 
   Communicator& comm_;
   Optimizer& optimizer_;
+  OuterRounds* rounds_;
   DataPlane data_;
   const Deadline deadline_;
   std::vector<Standing> all_;
   std::size_t root_ = 0;
   bool together_ = false;
   bool keeps_windows_ = false;
-  bool brings_state_ = false;
   std::vector<Transfer> transfers_;
-  std::vector<std::uint8_t> flags_;
+  std::vector<Taken> taken_;
 };
 
 }  // namespace gradstep

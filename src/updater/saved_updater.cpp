@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-//
-// A whole chain in one file. Optimizer and reducer are equal on all ranks, but for the optimizer where ranks step by
-// themselves; that, each rank's window and what its reducer keeps are its own, and travel to the rank that writes.
+#include "updater/saved_updater.h"
+
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -12,7 +11,6 @@
 #include "core/error.h"
 #include "core/state_header.h"
 #include "optim/saved_optimizer.h"
-#include "updater/chain.h"
 
 namespace gradstep {
 
@@ -21,10 +19,16 @@ namespace {
 constexpr const char* kOptimizer = "optimizer/";
 constexpr const char* kReducer = "reducer/";
 constexpr const char* kUpdater = "updater/";
+constexpr const char* kOuter = "outer/";
+constexpr const char* kStart = "start/";                // of the round that is under way, by parameter
+constexpr const char* kRounds = "rounds";               // that are exchanged; without it there is no outer optimizer
+constexpr const char* kRoundWindows = "round_windows";  // of the round that is under way
+constexpr const char* kWeight = "weight";
 constexpr const char* kOptimizers = "optimizers";  // of ranks that have each its own; without it there is one
 
 std::string of_rank(std::int64_t rank, const char* part) { return "rank/" + std::to_string(rank) + "/" + part; }
 std::string window_prefix(std::int64_t rank) { return of_rank(rank, "accumulator/"); }
+std::string round_prefix(std::int64_t rank) { return of_rank(rank, "round/"); }
 std::string kept_prefix(std::int64_t rank) { return of_rank(rank, "reducer/"); }
 /// Rank 0's has the place that it has where there is one for all: readers that know no other find it.
 std::string optimizer_prefix(std::int64_t rank) { return rank == 0 ? kOptimizer : of_rank(rank, kOptimizer); }
@@ -129,23 +133,33 @@ void gather_texts(Communicator& comm, FunctionRef<std::string()> own_text,
   });
 }
 
-}  // namespace
-
-Communicator* Updater::peers() const {
-  if (reducer_ && reducer_->comm().world_size() > 1) return &reducer_->comm();
-  return optimizer_->is_sharded() ? &optimizer_->sharding()->comm() : nullptr;
+/// Collective: this rank's share, and those of its peers under their own names.
+void add_of_all_ranks(std::map<std::string, SavedPart>& parts, const Share& own, Communicator* comm) {
+  if (comm == nullptr) {
+    parts[own.prefix(0)] = own.part;
+    return;
+  }
+  gather_texts(
+      *comm, [&] { return describe(own.part); },
+      [&](std::int32_t rank, const std::string& text) {
+        parts[own.prefix(rank)] = described(text, *comm, rank, rank == comm->rank() ? &own.part : nullptr);
+      });
 }
 
+}  // namespace
+
 /// A file has no place for what was stepped and not yet exchanged.
-void Updater::check_exchanged() const {
-  if (options_.sync != GRADSTEP_SYNC_GRADIENTS && window_ == Window::stepped) {
+void SavedUpdater::check_exchanged() const {
+  if (progress_.window == Window::stepped) {
     fail(GRADSTEP_ERR_INVALID_STATE, "the exchange of the last step has failed: flush finishes it, then save");
   }
 }
 
-bool Updater::has_state_of_its_own() const { return local_ && peers() != nullptr && !optimizer_->is_sharded(); }
+bool SavedUpdater::has_state_of_its_own() const {
+  return (local_ != nullptr || rounds_ != nullptr) && peers() != nullptr && !chain_.optimizer->is_sharded();
+}
 
-std::map<std::string, SavedPart> Updater::save() {
+std::map<std::string, SavedPart> SavedUpdater::save() const {
   std::map<std::string, SavedPart> parts;
   std::vector<Share> shares;
   Communicator* comm = peers();
@@ -155,58 +169,113 @@ std::map<std::string, SavedPart> Updater::save() {
     SavedPart& self = parts[kUpdater];
     const std::int64_t ranks = comm != nullptr ? comm->world_size() : 1;
     self.set("ranks", ranks);
-    self.set("windows", windows_);
-    self.set("has_accumulator", std::int64_t{accumulator_ ? 1 : 0});
-    if (local_) {
+    self.set("windows", progress_.windows);
+    self.set("has_accumulator", std::int64_t{chain_.accumulator ? 1 : 0});
+    if (local_ != nullptr) {
       self.set("local_steps", local_->count());
       self.set("partition", local_->partition());
     }
+    if (rounds_ != nullptr) {
+      save_rounds(parts);
+      SavedPart round;
+      round.set(kWeight, rounds_->weight());
+      shares.push_back({round_prefix, std::move(round)});
+    }
     if (has_state_of_its_own()) {
       self.set(kOptimizers, ranks);
-      shares.push_back({optimizer_prefix, save_optimizer(*optimizer_)});
+      shares.push_back({optimizer_prefix, save_optimizer(*chain_.optimizer)});
     } else {
-      parts[kOptimizer] = save_optimizer(*optimizer_);
+      parts[kOptimizer] = save_optimizer(*chain_.optimizer);
     }
-    if (reducer_) {
+    if (chain_.reducer) {
       // What the reducer is goes into the file once, what each rank has kept under its own name.
-      SavedPart reducer = reducer_->saved().save();
+      SavedPart reducer = chain_.reducer->saved().save();
       SavedPart kept;
       kept.tensors.swap(reducer.tensors);
       parts[kReducer] = std::move(reducer);
       if (!kept.tensors.empty()) shares.push_back({kept_prefix, std::move(kept)});
     }
-    if (accumulator_) {
-      SavedPart window = accumulator_->save();
-      window.set("pending", std::int64_t{window_ != Window::open ? 1 : 0});
+    if (chain_.accumulator) {
+      SavedPart window = chain_.accumulator->save();
+      window.set("pending", std::int64_t{progress_.window != Window::open ? 1 : 0});
       shares.push_back({window_prefix, std::move(window)});
     }
   });
-  for (const Share& share : shares) add_of_all_ranks(parts, share.prefix, share.part);
+  for (const Share& share : shares) add_of_all_ranks(parts, share, comm);
   return parts;
 }
 
-void Updater::add_of_all_ranks(std::map<std::string, SavedPart>& parts, std::string (*prefix)(std::int64_t rank),
-                               const SavedPart& own) {
-  Communicator* comm = peers();
-  if (comm == nullptr) {
-    parts[prefix(0)] = own;
-    return;
+/// What all ranks have in common.
+void SavedUpdater::save_rounds(std::map<std::string, SavedPart>& parts) const {
+  if (chain_.optimizer->is_sharded() && chain_.has_peers()) {
+    fail(
+        GRADSTEP_ERR_UNSUPPORTED,
+        "save: the state of the optimizer inside an outer one is spread over ranks of its own: save the optimizers and "
+        "the reducer each by itself, after the exchange of a round");
   }
-  gather_texts(
-      *comm, [&] { return describe(own); },
-      [&](std::int32_t rank, const std::string& text) {
-        parts[prefix(rank)] = described(text, *comm, rank, rank == comm->rank() ? &own : nullptr);
-      });
+  SavedPart& self = parts[kUpdater];
+  self.set(kRounds, rounds_->rounds());
+  self.set(kRoundWindows, rounds_->windows());
+  parts[kOuter] = save_optimizer(*chain_.outer);
+  if (rounds_->windows() == 0) return;
+  SavedPart& start = parts[kStart];
+  const Schema& schema = chain_.outer->schema();
+  const BufferList arrays = rounds_->start();
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    SavedTensor tensor;
+    tensor.key = schema[i].name;
+    tensor.dtype = schema[i].dtype;
+    tensor.shape.assign(schema[i].shape.begin(), schema[i].shape.end());
+    tensor.data = arrays[i].data;
+    if (Queue& queue = chain_.outer->site().queue(); !queue.is_host()) {
+      tensor.gather = [&queue, from = arrays[i]](void* whole) {
+        queue.download(whole, from.data, static_cast<std::size_t>(from.bytes()));
+      };
+    }
+    start.tensors.push_back(std::move(tensor));
+  }
+}
+
+/// Checks that the file has an outer optimizer where this updater has one.
+std::function<void()> SavedUpdater::load_rounds(const StateFile& file, std::int64_t own_rank,
+                                                std::int64_t saved_ranks) const {
+  const LoadedPart self(file, kUpdater);
+  if (self.has_text(kRounds) != (rounds_ != nullptr)) {
+    fail(GRADSTEP_ERR_MISMATCH, "the saved updater has {} outer optimizer, this one has {}",
+         self.has_text(kRounds) ? "an" : "no", rounds_ != nullptr ? "one" : "none");
+  }
+  if (rounds_ == nullptr) return [] {};
+  const std::int64_t rounds = self.integer(kRounds);
+  const std::int64_t windows = self.integer(kRoundWindows);
+  const double weight = LoadedPart(file, round_prefix(own_rank % saved_ranks)).number(kWeight);
+  LoadedPart outer(file, kOuter);
+  LoadedPart start(file, kStart);
+  const Schema& schema = chain_.outer->schema();
+  const BufferList arrays = rounds_->start();
+  std::vector<const std::byte*> sources;
+  for (std::size_t i = 0; windows > 0 && i < schema.size(); ++i) {
+    const std::vector<std::int64_t> shape(schema[i].shape.begin(), schema[i].shape.end());
+    sources.push_back(start.tensor(schema[i].name, schema[i].dtype, shape).data);
+  }
+  start.check_all_taken();
+  return [rounds, windows, weight, sources, arrays, to = rounds_, queue = &chain_.outer->site().queue(),
+          take_outer = load_optimizer(outer, *chain_.outer)] {
+    take_outer();
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      queue->upload(arrays[i].data, sources[i], static_cast<std::size_t>(arrays[i].bytes()));
+    }
+    to->go_on_from(rounds, windows, weight);
+  };
 }
 
 /// Old rank r's residuals go to the rank r mod the number of ranks there are now: none is lost, none counts twice.
-std::function<void()> Updater::load_reducer(const StateFile& file, std::int64_t saved_ranks) {
-  if (!reducer_) return [] {};
+std::function<void()> SavedUpdater::load_reducer(const StateFile& file, std::int64_t saved_ranks) const {
+  if (!chain_.reducer) return [] {};
   if (file.metadata().count(std::string(kReducer) + "mode") == 0) return [] {};  // saved without one
   const LoadedPart common(file, kReducer);
-  const std::function<void()> take_common = reducer_->saved().load_numbers(common);
+  const std::function<void()> take_common = chain_.reducer->saved().load_numbers(common);
   std::vector<LoadedPart> kept;
-  const Communicator& comm = reducer_->comm();
+  const Communicator& comm = chain_.reducer->comm();
   const bool has_kept = has_tensors(file, kept_prefix(0));
   if (has_kept) check_rank_count(saved_ranks, file.tensors().size());
   for (std::int64_t r = comm.rank(); r < saved_ranks; r += comm.world_size()) {
@@ -214,44 +283,49 @@ std::function<void()> Updater::load_reducer(const StateFile& file, std::int64_t 
     if (!has_kept) break;  // one is enough to find that it is missing, if it is
   }
   LoadedPart any(file, kept_prefix(0));
-  return [take_common, take_kept = reducer_->saved().load_kept(kept, any)] {
+  return [take_common, take_kept = chain_.reducer->saved().load_kept(kept, any)] {
     take_common();
     take_kept();
   };
 }
 
-TensorParts Updater::own_parts() { return gradstep::own_parts(*optimizer_, optimizer_prefix(0)); }
+TensorParts SavedUpdater::own_parts() const {
+  TensorParts parts = gradstep::own_parts(*chain_.optimizer, optimizer_prefix(0));
+  if (chain_.outer) parts.merge(gradstep::own_parts(*chain_.outer, kOuter));
+  return parts;
+}
 
-std::function<void()> Updater::load(const StateFile& file) {
+std::function<void()> SavedUpdater::load(const StateFile& file) const {
   LoadedPart self(file, kUpdater);
-  if (self.integer("has_accumulator") != (accumulator_ ? 1 : 0)) {
+  if (self.integer("has_accumulator") != (chain_.accumulator ? 1 : 0)) {
     fail(GRADSTEP_ERR_MISMATCH, "the saved updater has {} accumulator, this one has {}",
-         self.integer("has_accumulator") != 0 ? "an" : "no", accumulator_ ? "one" : "none");
+         self.integer("has_accumulator") != 0 ? "an" : "no", chain_.accumulator ? "one" : "none");
   }
   Communicator* comm = peers();
   const std::int64_t own_rank = comm != nullptr ? comm->rank() : 0;
   const std::int64_t ranks = comm != nullptr ? comm->world_size() : 1;
   const std::int64_t saved_ranks = self.integer("ranks", 1);
-  if (accumulator_) check_rank_count(saved_ranks, file.metadata().size());
+  if (chain_.accumulator) check_rank_count(saved_ranks, file.metadata().size());
   // Older files have one for all, also where each rank had its own.
   const std::int64_t optimizers = self.has_text(kOptimizers) ? self.integer(kOptimizers, 1) : 1;
   LoadedPart optimizer(file, optimizer_prefix(has_state_of_its_own() ? own_rank % optimizers : 0));
   const bool has_windows = self.has_text("windows");  // not in older files
   const std::int64_t windows = has_windows ? self.integer("windows") : 0;
-  const std::int64_t local_steps = local_ ? self.integer("local_steps") : 0;
-  const std::int64_t partition = local_ ? self.integer("partition") : 0;
-  if (local_ && reducer_) local_->check_partition(partition, *reducer_);
-  std::function<void()> take_optimizer = [this, windows, local_steps, partition,
-                                          first = load_optimizer(optimizer, *optimizer_),
-                                          second = load_reducer(file, saved_ranks)] {
-    first();
-    known_skips_ = optimizer_->skipped_steps();
-    second();
-    if (local_) local_->go_on_from(local_steps, partition);
-    windows_ = recovered_at_ = windows;
-    window_ = Window::open;
-  };
-  if (!accumulator_) return take_optimizer;
+  const std::int64_t local_steps = local_ != nullptr ? self.integer("local_steps") : 0;
+  const std::int64_t partition = local_ != nullptr ? self.integer("partition") : 0;
+  if (local_ != nullptr && chain_.reducer) local_->check_partition(partition, *chain_.reducer);
+  std::function<void()> take_optimizer =
+      [*this, windows, local_steps, partition, first = load_optimizer(optimizer, *chain_.optimizer),
+       second = load_reducer(file, saved_ranks), third = load_rounds(file, own_rank, saved_ranks)] {
+        first();
+        progress_.known_skips = chain_.optimizer->skipped_steps();
+        second();
+        third();
+        if (local_ != nullptr) local_->go_on_from(local_steps, partition);
+        progress_.windows = progress_.recovered_at = windows;
+        progress_.window = Window::open;
+      };
+  if (!chain_.accumulator) return take_optimizer;
 
   if (saved_ranks != ranks) {
     // The windows of other ranks could be added to these, but what they are divided by would be another number.
@@ -266,18 +340,18 @@ std::function<void()> Updater::load(const StateFile& file) {
              saved_ranks, open ? "in the middle of a window" : "with a window that was not applied", ranks);
       }
     }
-    return [this, take_optimizer] {
+    return [*this, take_optimizer] {
       take_optimizer();
-      accumulator_->reset();
+      chain_.accumulator->reset();
     };
   }
   LoadedPart window(file, window_prefix(own_rank));
   const bool pending = window.integer("pending") != 0;
-  std::function<void()> take_window = accumulator_->load(window);
-  return [this, take_optimizer, take_window, pending] {
+  std::function<void()> take_window = chain_.accumulator->load(window);
+  return [*this, take_optimizer, take_window, pending] {
     take_optimizer();
     take_window();
-    if (pending) window_ = Window::full;
+    if (pending) progress_.window = Window::full;
   };
 }
 

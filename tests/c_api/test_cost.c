@@ -62,7 +62,7 @@ static void a_hierarchy_is_there_where_hosts_have_several_ranks(void** state) {
   assert_ok(gradstep_predict_costs(&options, NULL, 0, 0, &flat));
   options.ranks_per_host = 4;
   assert_ok(gradstep_predict_costs(&options, NULL, 0, 0, &nested));
-  assert_int_equal(nested, flat + 4 + 8); /* HIERARCHICAL of four modes, HOSTS of those and of codes */
+  assert_int_equal(nested, flat + 4 + 10); /* HIERARCHICAL of four modes, HOSTS of those, of codes and of Adasum */
   options.no_exchange = 1;
   assert_ok(gradstep_predict_costs(&options, NULL, 0, 0, &nested));
   assert_int_equal(nested, flat + 4 - 1); /* nor a split selection */

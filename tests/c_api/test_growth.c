@@ -370,7 +370,7 @@ static const forged_case kRead[] = {
     GROWN_FORGED(gradstep_step_options, step, 0, grad_scale_tensor),
     FORGED(gradstep_sharding_options, sharding, 0),
     FORGED(gradstep_reducer_options, reducer, 0),
-    FORGED(gradstep_updater_options, updater, 0),
+    GROWN_FORGED(gradstep_updater_options, updater, 0, outer),
     FORGED(gradstep_stream, stream, 1),
     FORGED(gradstep_load_options, load, 0),
     GROWN_FORGED(gradstep_cost_options, cost, 0, control_parameters),

@@ -242,12 +242,14 @@ static void whole_gradients_of_a_reducer_that_brings_shares(void** state) {
 static void chains_whose_steps_come_first(void** state) {
   const gradstep_parameter parameter = parameter_f32("p", 1, kShape);
   const gradstep_sgd_options sgd = sgd_options();
+  const gradstep_option averaging[] = {{"learning_rate", 1, NULL}, {"average_decay", 0.5, NULL}};
   gradstep_comm* comm = alone(*state);
-  gradstep_optimizer *optimizer = NULL, *master = with_master_weights(*state, 0);
+  gradstep_optimizer *optimizer = NULL, *master = with_master_weights(*state, 0), *averaged = NULL;
   gradstep_reducer_options reduction;
   gradstep_updater_options options;
   gradstep_updater* updater = NULL;
   assert_ok(gradstep_optimizer_create_sgd(*state, &sgd, &parameter, 1, &optimizer));
+  assert_ok(gradstep_optimizer_create(*state, "sgd", averaging, 2, &parameter, 1, &averaged));
   assert_ok(gradstep_updater_options_init(&options, sizeof options));
 #define UNSUPPORTED(sync_, optimizer_, text)                                                     \
   do {                                                                                           \
@@ -260,6 +262,7 @@ static void chains_whose_steps_come_first(void** state) {
   } while (0)
   assert_ok(gradstep_reducer_options_init(&reduction, sizeof reduction));
   UNSUPPORTED(GRADSTEP_SYNC_DELTAS, master, "master weights");
+  UNSUPPORTED(GRADSTEP_SYNC_DELTAS, averaged, "an average");
   reduction.mode = GRADSTEP_REDUCER_HALF;
   UNSUPPORTED(GRADSTEP_SYNC_PARAMETERS, optimizer, "dense");
   UNSUPPORTED(GRADSTEP_SYNC_PARAMETERS_PARTIAL, optimizer, "dense");
@@ -273,6 +276,7 @@ static void chains_whose_steps_come_first(void** state) {
   UNSUPPORTED(GRADSTEP_SYNC_PARAMETERS, optimizer, "sharded");
   UNSUPPORTED(GRADSTEP_SYNC_PARAMETERS_PARTIAL, optimizer, "sharded");
 #undef UNSUPPORTED
+  gradstep_optimizer_destroy(averaged);
   gradstep_optimizer_destroy(master);
   gradstep_optimizer_destroy(optimizer);
   gradstep_comm_destroy(comm);

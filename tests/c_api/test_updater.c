@@ -283,6 +283,39 @@ static void survivors_of_a_lost_peer_recover_their_window(void** state) {
   }
 }
 
+/* Rank r's gradient is r + 1 model gradients, 2.5 on average. Inner rate 1, outer rate 1/2. */
+static void an_outer_optimizer_steps_by_what_a_round_has_changed(void** state) {
+  job* j = *state;
+  gradstep_optimizer* outer[kRanks];
+  gradstep_sgd_options sgd;
+  int64_t steps = 0;
+  j->steps = 1;
+  connect_ranks(j, 20000);
+  assert_ok(gradstep_sgd_options_init(&sgd, sizeof sgd));
+  sgd.learning_rate = 0.5;
+  for (int r = 0; r < kRanks; ++r) {
+    rank_state* self = &j->ranks[r];
+    assert_ok(gradstep_optimizer_create_sgd(j->context, &sgd, self->m.parameters, kModelParameters, &outer[r]));
+    self->options.sync = GRADSTEP_SYNC_DELTAS;
+    self->options.sync_steps = 2;
+    self->options.outer = outer[r];
+  }
+  run_all(j, create_body);
+  run_all(j, push_body);
+  for (int r = 0; r < kRanks; ++r) assert_values(&j->ranks[r], (float)(r + 1));
+  run_all(j, push_body);
+  for (int r = 0; r < kRanks; ++r) {
+    assert_int_equal(j->ranks[r].applied, 1);
+    assert_values(&j->ranks[r], 2.5F);
+    assert_ok(gradstep_optimizer_step_count(outer[r], &steps));
+    assert_int_equal(steps, 1);
+    gradstep_optimizer_destroy(outer[r]); /* the updater has its own reference */
+  }
+  run_all(j, push_body);
+  run_all(j, push_body);
+  for (int r = 0; r < kRanks; ++r) assert_values(&j->ranks[r], 5);
+}
+
 static void chains_that_do_not_fit_are_refused(void** state) {
   job* j = *state;
   rank_state* self = &j->ranks[0];
@@ -308,7 +341,15 @@ static void chains_that_do_not_fit_are_refused(void** state) {
   REFUSED(max_norm, -1, "-1");
   REFUSED(clip_value, NAN, "nan");
   REFUSED(grad_scale, INFINITY, "inf");
+  REFUSED(outer, self->optimizer, "options.sync is 0");
 #undef REFUSED
+  {
+    gradstep_updater_options o = self->options;
+    o.sync = GRADSTEP_SYNC_DELTAS;
+    o.outer = self->optimizer;
+    assert_fails(gradstep_updater_create(j->context, self->optimizer, NULL, NULL, &o, &updater),
+                 GRADSTEP_ERR_INVALID_ARGUMENT, "outer", "the optimizer itself");
+  }
   assert_ok(gradstep_accumulator_create(j->context, NULL, self->m.parameters, 1, &accumulator));
   assert_fails(gradstep_updater_create(j->context, self->optimizer, accumulator, NULL, NULL, &updater),
                GRADSTEP_ERR_MISMATCH, "parameters");
@@ -388,6 +429,7 @@ int main(void) {
       TEST(max_norm_clips_the_reduced_gradient),
       TEST(survivors_of_a_lost_peer_recover_their_window),
       TEST(deltas_and_parameters_are_averaged_after_local_steps),
+      TEST(an_outer_optimizer_steps_by_what_a_round_has_changed),
       TEST(chains_that_do_not_fit_are_refused),
       TEST(bad_pushes_are_named_and_add_nothing),
   };

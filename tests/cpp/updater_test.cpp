@@ -44,6 +44,25 @@ TEST(CppUpdater, RanksPushMicroBatchesAndStepAlike) {
   });
 }
 
+TEST(CppUpdater, AnOuterOptimizerStepsByWhatARoundHasChanged) {
+  const Context context;
+  on_two_ranks(context, [&](Communicator& comm) {
+    const auto inner = Optimizer::sgd(context, {.learning_rate = 1}, kModel);
+    const auto outer = Optimizer::sgd(context, {.learning_rate = 0.5}, kModel);
+    const Reducer reducer(context, comm, {}, kModel);
+    Updater updater(context, inner, nullptr, &reducer, {.sync = UpdaterSync::kDeltas, .sync_steps = 2}, &outer);
+    std::vector<float> value{8, 8};
+    const std::vector<float> gradient{1, static_cast<float>(2 * comm.rank())};
+    const TensorList params{value};
+    const ConstTensorList grads{gradient};
+    EXPECT_TRUE(updater.push(params, grads));
+    EXPECT_EQ(value, (std::vector<float>{7, 8 - gradient[1]})) << "each rank's own step";
+    EXPECT_TRUE(updater.push(params, grads));
+    EXPECT_EQ(value, (std::vector<float>{7, 7})) << "half of the mean change, which is 2 of both";
+    EXPECT_EQ(outer.step_count(), 1);
+  });
+}
+
 TEST(CppUpdater, AReducersWindowIsPushedOneGradientAtATime) {
   const Context context;
   on_two_ranks(context, [&](Communicator& comm) {

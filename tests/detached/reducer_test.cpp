@@ -146,8 +146,10 @@ TEST(DetachedReducer, AnAdasumOfF64WaitsForOneAnswerInEachLevelOfMerges) {
 }
 
 // What lies on the device is staged for both groups, hosts' and owners'.
-TEST(DetachedReducer, CodesByHostsAreThoseOfTheHostsMemory) {
-  for (const std::int32_t mode : kCodedModes) {
+TEST(DetachedReducer, ExchangesByHostsHaveTheBitsOfTheHostsMemory) {
+  std::vector<std::int32_t> modes(std::begin(kCodedModes), std::end(kCodedModes));
+  modes.insert(modes.end(), std::begin(kAdasum), std::end(kAdasum));
+  for (const std::int32_t mode : modes) {
     for (const auto& sizes : {kSmall, kLarge}) {
       run_ranks(5, [&](Communicator& comm) {
         comm.group_by_hosts({1, 2, 1, 2, 2}, comm.deadline());

@@ -120,6 +120,60 @@ def test_sums_are_in_the_order_of_hosts_of_different_names(tmp_path):
     assert results == [(expected, place) for place in (0, 0, 1, 1)]
 
 
+HOSTS_OF_RANKS = "abaac"
+
+
+def gradients_of(rank):
+    random = np.random.default_rng(rank)
+    return [(1 + rank) * random.standard_normal(n).astype(np.float32) + np.float32(0.7) for n in (5, 70_000)]
+
+
+def adasum_on_hosts(rank, world_size, store, mode):
+    if not rename_machine(HOSTS_OF_RANKS[rank]):
+        return None
+    with connect("gloo", rank, world_size, store, reduction_order="hosts") as comm:
+        grads = gradients_of(rank)
+        gradstep.Reducer(comm, grads, mode=mode).reduce(grads)
+        return [grads[0], grads[1][::100].copy()]  # what fits into a pipe
+
+
+def host_means(parameter):
+    """In f32, hosts in the order of their first ranks."""
+    means = []
+    for host in sorted(set(HOSTS_OF_RANKS)):
+        ranks = [rank for rank, name in enumerate(HOSTS_OF_RANKS) if name == host]
+        total = gradients_of(ranks[0])[parameter]
+        for rank in ranks[1:]:
+            total = total + gradients_of(rank)[parameter]
+        means.append((total / np.float32(len(ranks))).astype(np.float64))
+    return means
+
+
+def merged_pair(a, b):
+    """Maleki et al. 2021."""
+    return (1 - a @ b / (2 * (a @ a))) * a + (1 - a @ b / (2 * (b @ b))) * b
+
+
+def merged_at_once(vectors):
+    """Trax."""
+    total = sum(vectors)
+    return sum((1 - (g @ total - g @ g) / (len(vectors) * (g @ g))) * g for g in vectors)
+
+
+@pytest.mark.skipif(not gradstep.backend_available("gloo"), reason="needs gloo")
+@pytest.mark.parametrize("mode", ["adasum_tree", "adasum_nway"])
+def test_adasum_merges_the_means_of_hosts(tmp_path, mode):
+    results = run_processes(5, adasum_on_hosts, str(tmp_path), mode)
+    if None in results:
+        pytest.skip("needs the privilege to rename a machine (CAP_SYS_ADMIN)")
+    for parameter, stride in ((0, 1), (1, 100)):
+        a, b, c = host_means(parameter)
+        expected = merged_pair(merged_pair(a, c), b) if mode == "adasum_tree" else merged_at_once([a, b, c])
+        for grads in results:
+            assert grads[parameter].tobytes() == results[0][parameter].tobytes()
+            np.testing.assert_allclose(grads[parameter], expected[::stride], atol=2e-6 * np.abs(expected).max())
+
+
 def test_send_and_recv_meet_in_order():
     def exchange(comm):
         peer = 1 - comm.rank

@@ -61,6 +61,7 @@ def test_transformer():
     [
         ("accumulate_gradients", "PyTorch: "),
         ("adasum", "adasum_tree  distance to the truth"),
+        ("local_steps", "diloco  distance to the truth"),
         ("sparse_sync", "MB sent, a dense sum sends 32.0 MB"),
         ("shampoo_from_adamw", "SOAP     mean square"),
         ("resume_elsewhere", "resumed on 1: the same bits"),

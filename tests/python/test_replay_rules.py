@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""Rules beside the systems that they come from (tests/conformance/rules)."""
+"""Rules, and rounds of local steps, beside the systems that they come from (tests/conformance)."""
 
 import subprocess
 import sys
@@ -17,12 +17,22 @@ def replay(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, PROGRAM, *arguments], capture_output=True, text=True, check=False)
 
 
-def test_every_case_is_within_its_tolerance():
-    done = replay(FOLDER / "rules")
+@pytest.mark.parametrize("folder", ["rules", "rounds"])
+def test_every_case_is_within_its_tolerance(folder):
+    done = replay(FOLDER / folder)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1].endswith(" 0 misses")
     replayed = {line.split()[0] for line in done.stdout.splitlines() if line.endswith(" ok")}
-    assert replayed == {path.stem for path in (FOLDER / "rules").glob("*.npz")}
+    assert replayed == {path.stem for path in (FOLDER / folder).glob("*.npz")}
+
+
+def test_another_outer_step_is_a_miss(tmp_path):
+    arrays = dict(np.load(FOLDER / "rounds" / "diloco_2.npz"))
+    arrays["default/outer_0"] = arrays["default/outer_0"] + np.float32(1e-4)
+    np.savez(tmp_path / "diloco_2.npz", **arrays)
+    done = replay(tmp_path)
+    assert done.returncode == 1
+    assert done.stdout.count("MISS") == 2
 
 
 @pytest.mark.parametrize("change", ["the numbers", "the source"])

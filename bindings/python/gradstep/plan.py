@@ -161,8 +161,8 @@ def predict(
     bandwidth, latency: of a host's link, in bytes a second each way and in seconds; host_bandwidth and host_latency:
     of a rank inside its host. message: seconds for which each message keeps its sender busy.
     algorithm: how dense, half, bfloat16 and powersgd are summed: "own" is what gradstep's collectives do, "hosts" with
-    reduction_order="hosts", codes too; "ring" what reduction_order="engine" does over Gloo; "tree" and "hierarchical"
-    what an engine's or a host's own all-reduce may do; "best" takes the fastest.
+    reduction_order="hosts", codes and Adasum too; "ring" what reduction_order="engine" does over Gloo; "tree" and
+    "hierarchical" what an engine's or a host's own all-reduce may do; "best" takes the fastest.
     sparsity: of sparse_topk. rank, and matrices of rows x columns: of powersgd.
     bucket_elements: gradients travel in buckets of at most so many. control_parameters: above 0, a window has the
     control all-reduce, of so many parameters. channels: buckets that are under way at once. compute: seconds of a step

@@ -35,7 +35,10 @@ class UpdaterStatistics(NamedTuple):
 
 class UpdaterOptions(TypedDict, total=False):
     sync_steps: Annotated[
-        int, Keyword('steps from one average to the next, of sync "parameters" and "parameters_partial"', ">= 1")
+        int,
+        Keyword(
+            'steps from one exchange to the next, of sync "parameters" and "parameters_partial", and with outer', ">= 1"
+        ),
     ]
     max_norm: Annotated[
         float,
@@ -54,6 +57,10 @@ class Updater(SavedState):
     sync: "gradients"; "deltas" (each rank steps, and what that changes is reduced); "parameters" or
         "parameters_partial" (each rank steps, and every sync_steps-th time all parameters, or the next partition of
         them, are averaged).
+    outer: an optimizer of the same parameters, for sync "deltas". Each rank makes sync_steps steps by itself. Then what
+        that has changed is averaged, as the reducer's mode says, and is the gradient with which `outer` steps the point
+        where the ranks began; there they go on (DiLoCo). The paper's is SGD(learning_rate=0.7, momentum=0.9,
+        nesterov=True).
     context: whose threads work; None = default_context().
     """
 
@@ -66,11 +73,14 @@ class Updater(SavedState):
         reducer: Reducer | None = None,
         sync: str = "gradients",
         *,
+        outer: Optimizer | None = None,
         context: Context | None = None,
         **options: Unpack[UpdaterOptions],
     ) -> None:
         struct = _native.updater_options()
         set_options(struct, "Updater", {"sync": sync, **options}, {"sync": "SYNC_"})
+        if outer is not None:
+            struct.set_outer(outer._pointer)
         self._handle = Handle(
             _native.updater_create(
                 context_pointer(context),
@@ -84,10 +94,12 @@ class Updater(SavedState):
             poll=_native.updater_poll,
         )
         self._pointer = self._handle.pointer
-        self._driven = (optimizer._handle, None if reducer is None else reducer._handle)
+        self._driven = (optimizer._handle, None if reducer is None else reducer._handle, outer and outer._handle)
         """What keeps the arrays that they were lent."""
         self._lent: list[object] = [] if reducer is None else reducer._lent
-        self._drives = ", ".join(type(each).__name__ for each in (accumulator, reducer, optimizer) if each is not None)
+        self._drives = ", ".join(
+            type(each).__name__ for each in (accumulator, reducer, optimizer, outer) if each is not None
+        )
         self._given = {"sync": sync, **options}
 
     def __repr__(self) -> str:
@@ -120,7 +132,7 @@ class Updater(SavedState):
         None only drops the reducer.
         """
         self._handle.call(_native.updater_recover, None if comm is None else comm._pointer, parameters)
-        self._driven = (self._driven[0], None)  # the reducer is another one now
+        self._driven = (self._driven[0], None, self._driven[2])  # the reducer is another one now
 
     def poll(self) -> bool:
         """True when nothing is under way in the updater and what it drives, and arrays are yours again.

@@ -11,8 +11,9 @@
  *   OWN           gradstep's own collectives: a round in which every rank sends to every other one takes L + (P - 1) o,
  *                 and a byte ((P - H) H / B + (H - 1) / b) / (P - 1) seconds. An all-reduce of n bytes is one round if
  *                 (P - 1) n <= 64 KiB, else two for each 8 MiB of what a rank owns, and 2 n (P - 1) / P bytes; with
- *                 no_exchange one for each 1 MiB of n, and n (P - 1) bytes. (AUTO counts 2 MiB in place of 8 on engines
- *                 whose ranks share memory.)
+ *                 no_exchange one for each 1 MiB of n, and n (P - 1) bytes. Between more than 16 ranks a gather of at
+ *                 most 1 MiB in all takes ceil(log8 P) rounds of L + 7 o, unless no_exchange. (AUTO counts 2 MiB in
+ *                 place of 8 on engines whose ranks share memory.)
  *   RING          2 (P - 1) (L + o + n / (P B)), the slower of the two links in every step
  *   TREE          recursive halving and doubling, Rabenseifner: 2 log2(P) (L + o) + 2 n (P - 1) / P / B where H is 1;
  *                 the farthest ranks meet first, so that H ranks of a host share its link. 2 (L + o + n H / B) more
@@ -21,7 +22,9 @@
  *   HOSTS         one round inside each host, in which its ranks get their pieces; OWN between the P / H ranks that
  *                 have the same piece; one round inside each host, in which they give the sums. Inside, a round takes
  *                 l + (H - 1) o and a byte 1 / b; between hosts L + (P / H - 1) o and H / B. INT8, INT4 and FP8: f32
- *                 in the first round, codes in two rounds between hosts, and these codes in the last.
+ *                 in the first round, codes in two rounds between hosts, and these codes in the last. Adasum: its
+ *                 pieces are summed in the first round and merged between hosts; dots are gathered between hosts and
+ *                 inside them.
  *
  * Adasum and sparse sums have exchanges of their own. With several channels, the delays of own rounds and of rings are
  * divided by the number of buckets that are under way at once. Nothing else overlaps, and ranks are in step.
@@ -89,9 +92,9 @@ typedef struct gradstep_cost {
   int64_t bytes;          /* that a rank sends */
   double seconds;         /* in all; of these: */
   double network_seconds; /* messages and bytes */
-  /* As gradstep_reducer_comm_stats counts them; an engine's own all-reduce is one call and one round. */
+  /* As gradstep_reducer_comm_stats counts them; an engine's own all-reduce is one call and, but for RING, one round. */
   int64_t calls;  /* all_reduces + all_gathers + exchanges */
-  int64_t rounds; /* in which every rank of a group sends to every other one */
+  int64_t rounds; /* in which every rank of a group sends to others */
 } gradstep_cost;
 
 /* Writes the defaults into the struct_size bytes at o; bandwidth and latency become NaN, elements and ranks 0.
@@ -109,8 +112,8 @@ GRADSTEP_API gradstep_status gradstep_cost_options_measure(gradstep_cost_options
 /*
  * Writes up to `capacity` records of record_size bytes: DENSE, HALF, BFLOAT16 and POWERSGD by every all-reduce
  * (HIERARCHICAL and, unless no_exchange, HOSTS where 1 < H < P), INT8, INT4, FP8_E4M3 and FP8_E5M2 (where element_bytes
- * is 4) by OWN and HOSTS likewise, SPARSE_TOPK by gather and, unless no_exchange, by split, ADASUM_TREE and ADASUM_NWAY
- * by OWN. *count = how many there are. records NULL only counts. Not collective; opens no connection. Returns:
+ * is 4), ADASUM_TREE and ADASUM_NWAY by OWN and HOSTS likewise, SPARSE_TOPK by gather and, unless no_exchange, by
+ * split. *count = how many there are. records NULL only counts. Not collective; opens no connection. Returns:
  * INVALID_ARGUMENT (a NULL, a field that breaks its rule, a record_size that no version has), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_predict_costs(const gradstep_cost_options* options, gradstep_cost* records,

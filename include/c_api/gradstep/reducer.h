@@ -50,6 +50,9 @@ typedef struct gradstep_reducer gradstep_reducer;
  * all n-way. A zero gradient's factor is 1. Finite gradients of any length give the formula; a merge beyond the dtype's
  * largest number is infinite there; a NaN or an infinity on any rank makes NaNs of its whole parameter on all, and of
  * no other. Never divides by P: average is UNSET or SUM. Source: Horovod (tree), Trax (both).
+ * Where comm has reduction_order HOSTS, the vectors are the hosts' means: g_h is the sum of the gradients of host h's
+ * ranks, in their order, divided by their number, in the arithmetic dtype; hosts in the order of their first ranks, P
+ * their number. One host: the mean of its ranks, as DENSE. Source: Horovod (hierarchical Adasum, of hosts of one size).
  *
  * POWERSGD: parameters of two and more dimensions, seen as matrices M of shape[0] rows, travel as factors: P = M Q,
  * summed and orthogonalised, then Q = M^T P, averaged; the result is P Q^T, and the residual M - P Q^T is added next

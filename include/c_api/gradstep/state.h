@@ -54,7 +54,8 @@ GRADSTEP_API gradstep_status gradstep_load_options_init(gradstep_load_options* o
  * Returns: INVALID_ARGUMENT (stream or its write NULL), INVALID_STATE (in use; an optimizer whose state is lost, see
  * gradstep_optimizer_step and gradstep_optimizer_attach_comm; an accumulator with a broken-off call, see
  * gradstep_accumulator_add; a reducer inside a window; an updater that has stepped and whose exchange has failed since:
- * flush first), NUMERIC (a hyper-parameter's value is out of range; a state of an optimizer or reducer, named in the
+ * flush first), UNSUPPORTED (an updater with an outer optimizer, a sharded inner one and a reducer over several ranks),
+ * NUMERIC (a hyper-parameter's value is out of range; a state of an optimizer or reducer, named in the
  * text, holds NaN or infinity: on all ranks, and a file that was there stays), CALLBACK (write or a schedule failed),
  * OUT_OF_MEMORY, and collectively ABORTED ("another rank could not ...": the call failed on that rank, which returns
  * why) and the statuses of a collective call.

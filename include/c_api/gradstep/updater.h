@@ -34,18 +34,27 @@ enum gradstep_updater_sync {
   GRADSTEP_SYNC_PARAMETERS = 2, /* the same with all parameters at once: local SGD */
   /* Each rank steps a copy with its own gradients; what its parameters would change by is reduced, by the reducer's
    * mode, and added: replicas' parameters stay equal bit for bit, states differ. With Adasum this is Horovod's
-   * distributed optimizer. */
+   * distributed optimizer.
+   * With options.outer it is DiLoCo: each rank steps its parameters for a round of sync_steps windows, and nothing
+   * travels. Then the point where the round began minus the parameters is reduced, by the reducer's mode and average;
+   * the outer optimizer steps that point with it as the gradient, and the result becomes the parameters of all ranks.
+   * Source: Douillard et al., arXiv 2311.08105, algorithm 1. */
   GRADSTEP_SYNC_DELTAS = 3
 };
 
 typedef struct gradstep_updater_options {
   uint32_t struct_size;
   int32_t sync;           /* enum gradstep_updater_sync */
-  int32_t skip_nonfinite; /* bool: a window whose reduced gradients are not finite makes no step, on all ranks alike */
-  int32_t sync_steps;     /* PARAMETERS and PARAMETERS_PARTIAL: >= 1, default 1 */
+  int32_t skip_nonfinite; /* bool: a window whose reduced gradients are not finite makes no step, on all ranks alike;
+                           * with outer each rank skips local steps by itself, and a round whose reduced change is not
+                           * finite leads back to where it began, on all ranks */
+  int32_t sync_steps;     /* PARAMETERS, PARAMETERS_PARTIAL, and DELTAS with outer: >= 1, default 1 */
   double max_norm;        /* >= 0, of the gradients that are stepped: the reduced ones, or the rank's own; 0 = off */
   double clip_value;      /* >= 0; 0 = off */
   double grad_scale;      /* finite; default 1 */
+  /* DELTAS: of the same parameters, any rule; default NULL. The paper's is SGD with learning_rate 0.7, momentum 0.9 and
+   * nesterov. max_norm, clip_value and grad_scale are not for its steps. Read by create, which keeps a reference. */
+  gradstep_optimizer* outer;
 } gradstep_updater_options;
 
 /* Counted since creation; times are of the host's clock. */
@@ -69,10 +78,11 @@ GRADSTEP_API gradstep_status gradstep_updater_options_init(gradstep_updater_opti
  * Chains the handles and keeps references to them: they may be destroyed, and used directly between pushes. accumulator
  * NULL: every push is a window. reducer NULL: no network. options NULL = defaults.
  * *out is the caller's to destroy. Not collective.
- * Returns: INVALID_ARGUMENT (a NULL optimizer, options out of range), MISMATCH (the handles' schemas differ: the text
+ * Returns: INVALID_ARGUMENT (a NULL optimizer, options out of range, outer without DELTAS or the optimizer itself),
+ * MISMATCH (the handles' schemas differ: the text
  * names the parameter), UNSUPPORTED (a reducer over several ranks with trigger MIN_WEIGHT or MANUAL; PARAMETERS* with a
- * reducer whose mode is not DENSE or whose average is SUM; DELTAS or PARAMETERS* with a sharded optimizer; DELTAS with
- * master weights).
+ * reducer whose mode is not DENSE or whose average is SUM; PARAMETERS*, or DELTAS without outer, with a sharded
+ * optimizer; DELTAS without outer with master weights or averages of the weights).
  */
 GRADSTEP_API gradstep_status gradstep_updater_create(gradstep_context* context, gradstep_optimizer* optimizer,
                                                      gradstep_accumulator* accumulator, gradstep_reducer* reducer,
@@ -97,8 +107,9 @@ GRADSTEP_API void gradstep_updater_destroy(gradstep_updater* updater) GRADSTEP_N
  * before the call. Without an accumulator nothing has kept the gradients, which are the host's: the push itself is to
  * be repeated. (A NaN in a sparse mode comes again from a flush: reset the accumulator.) Where the step comes before
  * the exchange, an error of the exchange finds it done: with PARAMETERS* it stands, and the partition in flight keeps
- * its local values; with DELTAS params are as before the call, and the optimizer's state is one step ahead. The text
- * says so; flush finishes the exchange, with or without an accumulator, and another push before that is INVALID_STATE.
+ * its local values; with DELTAS params are as before the call, and the optimizer's state is one step ahead, but with
+ * outer the local step stands. The text says so; flush finishes the exchange, with or without an accumulator, and
+ * another push before that is INVALID_STATE.
  */
 GRADSTEP_API gradstep_status gradstep_updater_push(gradstep_updater* updater, const gradstep_tensor* params,
                                                    const gradstep_tensor* grads, size_t n, double weight, void* stream,
@@ -122,12 +133,13 @@ GRADSTEP_API gradstep_status gradstep_updater_flush(gradstep_updater* updater, c
  * before (saved and loaded with it).
  *
  * All at the same push of the same window: they keep their windows, and flush retries a READY one. With GRADIENTS
- * parameters and state, with DELTAS parameters, become those of the lowest rank that is furthest, which changes nothing
- * unless the replicas had come apart; what is each rank's own, by the sync, stays so.
- * Else they drop their windows; and if steps or finished windows differ, parameters and state of all ranks become those
- * of the lowest rank that is furthest (most steps, then most windows), with any sync. The window of a rank that is
- * behind is then either in these parameters, because its exchange has succeeded on a peer, or dropped; it is never
- * applied again. dropped_windows of the statistics counts those that are lost.
+ * parameters and state, with DELTAS parameters, with outer its state and the point where the round began, become those
+ * of the lowest rank that is furthest, which changes nothing unless the replicas had come apart; what is each rank's
+ * own, by the sync, stays so. Else they drop their windows; and if steps or finished windows differ, parameters and
+ * state of all ranks become those of the lowest rank that is furthest (most rounds, then most steps, then most
+ * windows), with any sync. The window of a rank that is behind is then either in these parameters, because its exchange
+ * has succeeded on a peer, or dropped; it is never applied again. dropped_windows of the statistics counts those that
+ * are lost.
  *
  * Residuals of the reducer stay each rank's own; where a peer has finished the exchange that failed here, they become
  * what they would be had it succeeded here too. The updater's reducer is another one from here on, with the same

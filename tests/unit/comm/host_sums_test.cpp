@@ -19,8 +19,9 @@ namespace {
 
 using Hosts = std::vector<std::uint64_t>;
 
-/// Two of two, in turns, hosts of unequal sizes, and what is in the order of ranks.
-const std::vector<Hosts> kPlaces = {{5, 5, 9, 9}, {1, 2, 1, 2, 2}, {3, 3, 3, 4}, {1, 2, 3}, {8, 8}};
+/// Two of two, in turns, hosts of unequal sizes, second ranks in another order than the first ones, and what is in the
+/// order of ranks.
+const std::vector<Hosts> kPlaces = {{5, 5, 9, 9}, {1, 2, 1, 2, 2}, {3, 3, 3, 4}, {1, 1, 2, 3, 3, 2}, {1, 2, 3}, {8, 8}};
 
 std::vector<std::string> engines_between_hosts() {
   std::vector<std::string> chosen = engines();

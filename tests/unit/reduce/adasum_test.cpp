@@ -4,6 +4,9 @@
 // Adasum against its formulas in f64, its identities, and Horovod's and Trax's published cases.
 #include "reduce/adasum.h"
 
+#include <algorithm>
+#include <memory>
+
 #include "unit/reduce/world_reduce.h"
 
 namespace gradstep::test {
@@ -257,6 +260,116 @@ TEST(Adasum, MeansAreRefused) {
                    [&] { Reducer(make_context(), comm, options, make_schema({{3}})); });
     }
   });
+}
+
+// By hosts.
+
+using Hosts = std::vector<std::uint64_t>;
+
+/// Two of two, in turns, of unequal sizes, three hosts, one host, and a host for each rank.
+const std::vector<Hosts> kAdasumHosts = {{5, 5, 9, 9},          {1, 2, 1, 2, 2}, {3, 3, 3, 4},
+                                         {1, 1, 2, 3, 3, 2, 3}, {8, 8},          {1, 2, 3}};
+
+/// By host, in the order of their first ranks: the sum of its ranks in their order / their number.
+template <class T>
+std::vector<Tensors<T>> means_of_hosts(const Hosts& hosts, const std::vector<Tensors<T>>& gradients) {
+  std::vector<std::uint64_t> seen;
+  std::vector<Tensors<T>> means;
+  for (std::size_t r = 0; r < hosts.size(); ++r) {
+    const auto host = static_cast<std::size_t>(std::ranges::find(seen, hosts[r]) - seen.begin());
+    if (host == seen.size()) {
+      seen.push_back(hosts[r]);
+      means.push_back(gradients[r]);
+      continue;
+    }
+    for (std::size_t i = 0; i < gradients[r].size(); ++i) {
+      for (std::size_t k = 0; k < gradients[r][i].values.size(); ++k) {
+        means[host][i].values[k] += gradients[r][i].values[k];
+      }
+    }
+  }
+  for (std::size_t h = 0; h < seen.size(); ++h) {
+    const auto ranks = static_cast<T>(std::ranges::count(hosts, seen[h]));
+    for (auto& tensor : means[h]) {
+      for (T& value : tensor.values) value /= ranks;
+    }
+  }
+  return means;
+}
+
+template <class T>
+void expect_adasum_of_means(const std::string& engine, const Hosts& hosts, const gradstep_reducer_options& options,
+                            const std::vector<Tensors<T>>& gradients) {
+  const auto means = means_of_hosts(hosts, gradients);
+  const auto expected = reduce_world(make_world("local", static_cast<std::int32_t>(means.size())), options, means);
+  run(make_world(engine, static_cast<std::int32_t>(hosts.size())), [&](Communicator& comm) {
+    comm.group_by_hosts(hosts, comm.deadline());
+    auto own = gradients[static_cast<std::size_t>(comm.rank())];
+    Reducer reducer(make_context(), comm, options, make_schema(shapes_of(own), dtype_of<T>()));
+    const auto views = views_of(own);
+    for (int window = 0; window < 2; ++window) {
+      own = gradients[static_cast<std::size_t>(comm.rank())];
+      host::reduce(reducer, views.data(), views.data(), views.size(), 1);
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        EXPECT_EQ(own[i].values, expected[i].values) << "parameter " << i << " of " << hosts.size() << " ranks";
+      }
+    }
+  });
+}
+
+TEST_P(AdasumOnEngines, ByHostsTheBitsAreThoseOfTheHostsMeans) {
+  if (GetParam() == "host_gather") GTEST_SKIP() << "no sums by hosts";
+  for (const Hosts& hosts : kAdasumHosts) {
+    for (const std::int32_t mode : kModes) {
+      for (const std::int32_t threshold : {1, 2097152}) {
+        auto options = mode_options(mode);
+        options.fuse_threshold = threshold;
+        expect_adasum_of_means(GetParam(), hosts, options, random_gradients<float>(hosts.size(), kSmall));
+        expect_adasum_of_means(GetParam(), hosts, options, random_gradients<float>(hosts.size(), kLarge));
+      }
+    }
+  }
+}
+
+// Squares that leave f64's range are measured again: all ranks take part, those that own nothing too.
+TEST(Adasum, ByHostsHugeAndTinyGradientsCountToo) {
+  for (const Hosts& hosts : kAdasumHosts) {
+    for (const std::int32_t mode : kModes) {
+      for (const double length : {1e200, 1e-200}) {
+        auto gradients = random_gradients<double>(hosts.size(), kLarge);
+        for (auto& tensors : gradients) {
+          for (double& value : tensors[0].values) value *= length;
+        }
+        expect_adasum_of_means("local", hosts, mode_options(mode), gradients);
+      }
+    }
+  }
+}
+
+// Ranks of all groups wait for the one that does not come: an owner, or one that owns nothing.
+TEST_P(AdasumOnEngines, ByHostsARankThatAbortsEndsTheWindowOfAll) {
+  if (GetParam() == "host_gather") GTEST_SKIP() << "no sums by hosts";
+  for (const std::int32_t absent : {0, 4}) {
+    const World world = make_world(GetParam(), 5);
+    const auto gradients = random_gradients<float>(5, kLarge);
+    std::vector<std::unique_ptr<Reducer>> reducers(5);
+    run(world, [&](Communicator& comm) {
+      comm.group_by_hosts({1, 1, 2, 2, 2}, comm.deadline());
+      reducers[static_cast<std::size_t>(comm.rank())] = std::make_unique<Reducer>(
+          make_context(), comm, mode_options(GRADSTEP_REDUCER_ADASUM_TREE), make_schema(shapes_of(gradients[0])));
+    });
+    const auto outcomes = run_outcomes(world, [&](Communicator& comm) {
+      if (comm.rank() == absent) return comm.abort();
+      auto own = gradients[static_cast<std::size_t>(comm.rank())];
+      const auto views = views_of(own);
+      host::reduce(*reducers[static_cast<std::size_t>(comm.rank())], views.data(), views.data(), views.size(), 1);
+    });
+    for (std::size_t r = 0; r < outcomes.size(); ++r) {
+      if (static_cast<std::int32_t>(r) == absent) continue;
+      EXPECT_NE(outcomes[r].status, GRADSTEP_OK) << r;
+      EXPECT_LT(outcomes[r].milliseconds, 10000) << outcomes[r].text;
+    }
+  }
 }
 
 }  // namespace

@@ -132,6 +132,18 @@ TEST(CostModel, CodesAreNoCandidatesForF64) {
   }
 }
 
+// A ring has the bytes of a direct sum, and a delay for each step.
+TEST(CostModel, TheDelaysOfARingCount) {
+  const auto prices = network(1000, 0.01);
+  const Choice direct = choose(prices, 8, kMany);
+  const Choice ring = choose(prices, 8, kMany, mode_options(GRADSTEP_REDUCER_AUTO), {.has_ring = true});
+  const double pieces = std::ceil(4.0 * kMany / (8.0 * static_cast<double>(kPieceBytes)));
+  EXPECT_NEAR(static_cast<double>(ring.stats.predicted_dense_nanoseconds - direct.stats.predicted_dense_nanoseconds),
+              (14 - 2 * pieces) * 1000, 2);
+  // 16 bits are summed in the order of ranks.
+  EXPECT_EQ(ring.stats.predicted_half_nanoseconds, direct.stats.predicted_half_nanoseconds);
+}
+
 // 16 ranks on 4 hosts. By hosts there are two rounds more, and a quarter of the bytes between hosts.
 TEST(CostModel, LargeBucketsAreSummedByHostsAndSmallOnesByRanksWhereBothMayBe) {
   ExchangeCost prices = network(1000, 1);

@@ -152,17 +152,59 @@ TEST_P(ForecastsOnEngines, ByHostsRoundsInsideAndBetweenThemAreThoseThatACommuni
       for (const std::int32_t mode : kCodedModes) {
         expect_forecast(world, matrix, forecast, mode, GRADSTEP_COST_HOSTS);
       }
-      if (matrix.has_control) continue;  // it is a sum by hosts, too
-      expect_forecast(world, matrix, forecast, GRADSTEP_REDUCER_ADASUM_TREE, GRADSTEP_COST_OWN);
+      for (const std::int32_t mode : {GRADSTEP_REDUCER_ADASUM_TREE, GRADSTEP_REDUCER_ADASUM_NWAY}) {
+        expect_forecast(world, matrix, forecast, mode, GRADSTEP_COST_HOSTS);
+      }
     }
   }
 }
 
-// What engines have, RING or TREE or another, is one call and one round.
+bool has_gloo() {
+  const std::vector<std::string> all = engines();
+  return std::ranges::find(all, "gloo") != all.end();
+}
+
+TEST(ExchangeCost, ARoundOfARingIsWhatEachRankPassesOn) {
+  if (!has_gloo()) GTEST_SKIP() << "no ring";
+  CommSettings settings;
+  settings.reduction_order = GRADSTEP_REDUCTION_ENGINE;
+  const Matrix& matrix = kMatrices[0];
+  for (const std::int32_t ranks : {2, 3, 4}) {
+    const Counted counted =
+        count_window(make_world("gloo", ranks, settings), mode_options(GRADSTEP_REDUCER_DENSE), matrix);
+    ExchangeSize size{.ranks = static_cast<double>(ranks), .has_ring = true};
+    size.elements = static_cast<double>(matrix.rows * matrix.columns);
+    EXPECT_EQ(counted.rounds, 2 * (ranks - 1));
+    EXPECT_EQ(static_cast<double>(counted.rounds), dense_cost(size).rounds());
+    auto forecast = forecast_options(matrix);
+    forecast.ranks = ranks;
+    EXPECT_EQ(counted.rounds, forecast_of(forecast, GRADSTEP_REDUCER_DENSE, GRADSTEP_COST_RING).rounds);
+    EXPECT_NEAR(counted.bytes, dense_cost(size).bytes(), 2 * ranks);
+  }
+}
+
+TEST(ExchangeCost, GathersBetweenManyRanksTakeARoundForEachStage) {
+  if (!has_gloo()) GTEST_SKIP() << "no stages";
+  constexpr std::int32_t kManyRanks = 17;
+  const World world = make_world("gloo", kManyRanks);
+  const Matrix matrix{16, 16, false};
+  ExchangeSize size{.ranks = kManyRanks, .elements = 256, .has_stages = true};
+  const auto expect_stages = [&](std::int32_t mode, const ExchangeCost& expected, double stages) {
+    const Counted counted = count_window(world, mode_options(mode), matrix);
+    EXPECT_EQ(expected.stage, stages) << mode_name(mode);
+    EXPECT_EQ(static_cast<double>(counted.rounds), expected.rounds()) << mode_name(mode);
+    EXPECT_NEAR(counted.bytes, expected.bytes(), 0.5) << mode_name(mode);
+  };
+  expect_stages(GRADSTEP_REDUCER_DENSE, dense_cost(size), 2);
+  expect_stages(GRADSTEP_REDUCER_ADASUM_TREE, adasum_tree_cost(size), 2);
+  expect_stages(GRADSTEP_REDUCER_INT8, coded_cost(size, kernels::NumberCode::octaves), 2);
+}
+
+// What engines have, TREE or another, is one call and one round.
 TEST(ExchangeCost, AnEnginesOwnAllReduceIsOneRound) {
   const World world = make_world("host_all", kForecastRanks);
   for (const Matrix& matrix : kMatrices) {
-    expect_forecast(world, matrix, forecast_options(matrix), GRADSTEP_REDUCER_DENSE, GRADSTEP_COST_RING);
+    expect_forecast(world, matrix, forecast_options(matrix), GRADSTEP_REDUCER_DENSE, GRADSTEP_COST_TREE);
     expect_forecast(world, matrix, forecast_options(matrix), GRADSTEP_REDUCER_POWERSGD, GRADSTEP_COST_TREE);
     ExchangeSize size;
     size.ranks = kForecastRanks;

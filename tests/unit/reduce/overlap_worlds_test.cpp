@@ -198,7 +198,7 @@ TEST_P(OverlapWorlds, SeveralChannelsCarryOneBucketEach) {
     auto values = gradients_of(comm.rank(), 0);
     const auto tensors = views_of(values);
     host::reduce(reducer, tensors.data(), tensors.data(), tensors.size(), 1);
-    const auto buckets = static_cast<std::int64_t>(reducer.bucket_count());
+    const auto buckets = static_cast<std::int64_t>(reducer.layout().buckets().size());
     ASSERT_GT(buckets, 3);
     EXPECT_EQ(reducer.comm_stats().all_reduces - before, buckets);
     EXPECT_EQ(reducer.comm().stats().all_reduces, 1);

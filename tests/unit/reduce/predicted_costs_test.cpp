@@ -94,6 +94,21 @@ TEST(PredictedCosts, OurOwnAllReduceIsTwoRoundsAndTheBytesOfARing) {
   EXPECT_NEAR(seconds(options, GRADSTEP_COST_OWN), expected, kExact * expected);
 }
 
+// Between more than 16 ranks few bytes are gathered in stages of 8: two rounds of 7 messages up to 64, three up to 512.
+TEST(PredictedCosts, SmallGathersBetweenManyRanksGoInStages) {
+  auto options = plain_options();
+  options.elements = options.bucket_elements = 10;
+  options.message = 1e-5;
+  for (const auto& [ranks, stages] : {std::pair{16, 1}, std::pair{17, 2}, std::pair{64, 2}, std::pair{65, 3}}) {
+    options.ranks = ranks;
+    const double messages = stages == 1 ? ranks - 1 : 7;
+    const double expected = stages * (1e-3 + messages * 1e-5) + (ranks - 1) * 40 / 1e9;
+    const gradstep_cost cost = find(predict_costs(options), GRADSTEP_REDUCER_DENSE, GRADSTEP_COST_OWN);
+    EXPECT_EQ(cost.rounds, stages) << ranks;
+    EXPECT_NEAR(cost.network_seconds, expected, kExact * expected) << ranks;
+  }
+}
+
 TEST(PredictedCosts, AHierarchySendsTheDataThroughAHostsLinkOnce) {
   const auto options = host_options();
   const double inside = 2 * (1e-6 + kData * 7 / 8 / 1e10);

@@ -192,12 +192,12 @@ TEST(LocalSteps, AFailedExchangeIsFinishedAloneAndNotSavedBefore) {
           EXPECT_THROW(chain.push(2), Error);
           const auto views = chain.views();
           host::recover(*chain.updater, nullptr, views.data(), 3);
-          expect_error(GRADSTEP_ERR_INVALID_STATE, "flush finishes it", [&] { chain.updater->save(); });
+          expect_error(GRADSTEP_ERR_INVALID_STATE, "flush finishes it", [&] { chain.updater->saved().save(); });
           EXPECT_TRUE(chain.flush());
           EXPECT_EQ(chain.firsts(), Firsts(3, 98)) << "the step stands once";
           EXPECT_EQ(chain.optimizer->step_count(), 1);
           EXPECT_FALSE(chain.flush());
-          EXPECT_NO_THROW(chain.updater->save());
+          EXPECT_NO_THROW(chain.updater->saved().save());
           EXPECT_TRUE(chain.push(2));
           EXPECT_EQ(chain.firsts(), Firsts(3, 96));
         },
@@ -257,7 +257,7 @@ TEST(LocalSteps, APartitionThatTheNewReducerDoesNotHaveIsAMismatch) {
     Chain chain(comm, options, default_reducer_options());
     chain.push(1);
     chain.push(1);
-    const auto parts = chain.updater->save();
+    const auto parts = chain.updater->saved().save();
     Memory memory;
     write_state_file(comm.rank() == 0 ? &memory : nullptr, "updater", parts);
     if (comm.rank() == 0) bytes = memory.bytes;
@@ -266,11 +266,11 @@ TEST(LocalSteps, APartitionThatTheNewReducerDoesNotHaveIsAMismatch) {
     Chain chain(comm, options, default_reducer_options());
     const auto views = chain.views();
     Updater loaded(chain.context, chain.optimizer, nullptr, nullptr, options);
-    loaded.load(read_bytes(bytes))();
+    loaded.saved().load(read_bytes(bytes))();
     expect_error(GRADSTEP_ERR_MISMATCH, "stands at partition 2 of the parameters, and its reducer has 1",
                  [&] { host::recover(loaded, &comm, views.data(), 3); });
     EXPECT_EQ(chain.optimizer->step_count(), 2) << "nothing has changed";
-    chain.updater->load(read_bytes(bytes))();
+    chain.updater->saved().load(read_bytes(bytes))();
     chain.push(comm.rank() == 0 ? 1 : 3);
     EXPECT_EQ(chain.firsts()[0], 98);
   });

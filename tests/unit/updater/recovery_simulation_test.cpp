@@ -52,6 +52,7 @@ std::vector<SimulatedSetup> modes() {
       mode("topk_ef21", GRADSTEP_REDUCER_SPARSE_TOPK),
       mode("int8", GRADSTEP_REDUCER_INT8),
       mode("int4", GRADSTEP_REDUCER_INT4),
+      mode("fp8_e4m3", GRADSTEP_REDUCER_FP8_E4M3),
   };
   all[8].reduction.average = GRADSTEP_AVERAGE_WEIGHTED;
   all[9].reduction.half_sum = GRADSTEP_HALF_SUM_FP16;
@@ -59,6 +60,10 @@ std::vector<SimulatedSetup> modes() {
   all[11].reduction.momentum_correction = 0.5;
   all[11].reduction.warmup_steps = 2;
   all[12].reduction.error_feedback = GRADSTEP_ERROR_FEEDBACK_EF21;
+  for (const std::int32_t by_hosts : {GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_INT8, GRADSTEP_REDUCER_ADASUM_TREE}) {
+    all.push_back(mode(std::string(mode_name(by_hosts)) + "_hosts", by_hosts));
+    all.back().by_hosts = true;
+  }
   return all;
 }
 
@@ -87,6 +92,18 @@ std::vector<SimulatedSetup> local_setups() {
   return all;
 }
 
+/// DiLoCo: rounds of two windows.
+std::vector<SimulatedSetup> round_setups() {
+  std::vector<SimulatedSetup> all = {mode("dense", GRADSTEP_REDUCER_DENSE), mode("topk", GRADSTEP_REDUCER_SPARSE_TOPK),
+                                     mode("int8", GRADSTEP_REDUCER_INT8)};
+  for (SimulatedSetup& setup : all) {
+    setup = with(setup, "_rounds", GRADSTEP_SYNC_DELTAS, 2);
+    setup.has_outer = true;
+    setup.windows = 5;
+  }
+  return all;
+}
+
 std::vector<SimulatedSetup> skipping_setups() {
   const SimulatedSetup dense = mode("", GRADSTEP_REDUCER_DENSE);
   std::vector<SimulatedSetup> all = {skipping(with(dense, "gradients", GRADSTEP_SYNC_GRADIENTS)),
@@ -111,7 +128,7 @@ class Simulation {
     for (const Fault& f : faults) {
       seed = seed * 1000003U + static_cast<std::uint32_t>(f.call * 16 + f.rank * 4 + static_cast<int>(f.moment));
     }
-    const bool pairs = seed % 2 == 0;
+    const bool pairs = setup.by_hosts || seed % 2 == 0;
     const SimulatedRun got = train_with_faults(setup, ranks, pairs, faults, seed);
     if (got.struck < faults.size()) return false;
     ++cases_;
@@ -194,6 +211,8 @@ TEST(RecoverySimulation, AnyCallMayFailWhereDeltasAreReduced) {
 
 TEST(RecoverySimulation, AnyCallMayFailWhereParametersAreAveraged) { fail_every_call(local_setups()); }
 
+TEST(RecoverySimulation, AnyCallMayFailWhereRoundsAreExchanged) { fail_every_call(round_setups()); }
+
 TEST(RecoverySimulation, AnyCallMayFailWhereWindowsAreSkipped) { fail_every_call(skipping_setups()); }
 
 /// A rank fails in the middle of training, and any call of any rank fails in the recovery from that.
@@ -202,6 +221,7 @@ TEST(RecoverySimulation, AnyCallOfARecoveryMayFail) {
   std::vector<SimulatedSetup> setups = modes();
   setups.push_back(with(mode("topk_deltas", GRADSTEP_REDUCER_SPARSE_TOPK), "", GRADSTEP_SYNC_DELTAS));
   for (const SimulatedSetup& setup : local_setups()) setups.push_back(setup);
+  for (const SimulatedSetup& setup : round_setups()) setups.push_back(setup);
   for (SimulatedSetup& setup : setups) {
     for (int variant = 0; variant < 6; ++variant) {
       setup.accumulates = variant % 2 == 0;

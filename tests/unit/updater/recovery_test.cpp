@@ -74,7 +74,7 @@ TEST(Recovery, SurvivorsKeepTheirResiduals) {
     const auto p = replica.param_tensors();
     host::recover(*replica.updater, &comm, p.data(), p.size());
     const StateFile file = read_bytes([&] {
-      const auto parts = replica.updater->save();
+      const auto parts = replica.updater->saved().save();
       Memory memory;
       write_state_file(&memory, "updater", parts);
       return memory.bytes;
@@ -347,7 +347,7 @@ TEST(Recovery, AnUpdaterGoesOnWhenItsShardedOptimizerIsAttachedAndLoaded) {
     }
   };
   push(alone, 0, 4);
-  const std::string updater_file = saved_bytes("updater", alone.updater->save());
+  const std::string updater_file = saved_bytes("updater", alone.updater->saved().save());
   const std::string optimizer_file = saved_bytes("optimizer", {{"", save_optimizer(*alone.optimizer)}});
   const auto middle = alone.params;
   push(alone, 4, 6);
@@ -371,7 +371,7 @@ TEST(Recovery, AnUpdaterGoesOnWhenItsShardedOptimizerIsAttachedAndLoaded) {
       replica.optimizer->attach(&left, equal);
       const StateFile file = read_bytes(loads_updater ? updater_file : optimizer_file);
       if (loads_updater) {
-        replica.updater->load(file)();
+        replica.updater->saved().load(file)();
       } else {
         LoadedPart part(file, "");
         load_optimizer(part, *replica.optimizer)();

@@ -9,7 +9,7 @@ namespace gradstep::test {
 namespace {
 
 std::string save(Updater& updater, Communicator* comm) {
-  const auto parts = updater.save();
+  const auto parts = updater.saved().save();
   Memory memory;
   write_state_file(comm == nullptr || comm->rank() == 0 ? &memory : nullptr, "updater", parts);
   return memory.bytes;
@@ -43,7 +43,7 @@ TEST(SavedUpdater, EveryRankResumesItsOwnWindow) {
       Replica replica(&comm, {});
       if (sharded) replica.optimizer->attach(&comm, {});
       const StateFile file = read_bytes(bytes);
-      replica.updater->load(file)();
+      replica.updater->saved().load(file)();
       for (std::size_t k = 0; k < replica.params.size(); ++k) replica.params[k].values = middle[rank][k];
       push(replica, rank, 6, 12);
       EXPECT_EQ(replica.params[1].values, ends[rank]);
@@ -91,7 +91,7 @@ TEST(SavedUpdater, RanksThatStepByThemselvesResumeTheirOwnStates) {
     run_ranks(3, [&](Communicator& comm) {
       const auto rank = static_cast<std::uint32_t>(comm.rank());
       Replica replica(&comm, setup);
-      replica.updater->load(file)();
+      replica.updater->saved().load(file)();
       EXPECT_EQ(moment_of(replica), moments[rank]);
       for (std::size_t k = 0; k < replica.params.size(); ++k) replica.params[k].values = middle[rank][k];
       push(replica, rank, 10, 24);
@@ -118,18 +118,18 @@ TEST(SavedUpdater, StatesOfRanksThatStepByThemselvesGoToOtherNumbersOfRanksInTur
     const auto alone = make_local_communicators(make_context(), 1, {});
     Replica replica(alone[0].get(), setup);
     push(replica, 0, 0, 4);
-    old = without_states_of_their_own(replica.updater->save());
+    old = without_states_of_their_own(replica.updater->saved().save());
   }
   const StateFile file = read_bytes(bytes);
   const StateFile old_file = read_bytes(old);
   run_ranks(3, [&](Communicator& comm) {
     Replica replica(&comm, setup);
-    replica.updater->load(file)();
+    replica.updater->saved().load(file)();
     EXPECT_EQ(moment_of(replica), moments[static_cast<std::size_t>(comm.rank() % 2)]);
-    replica.updater->load(old_file)();
+    replica.updater->saved().load(old_file)();
     EXPECT_EQ(moment_of(replica), moments[0]);
     Replica equal(&comm, {});
-    equal.updater->load(file)();
+    equal.updater->saved().load(file)();
     EXPECT_EQ(moment_of(equal), moments[0]) << "replicas that step together have one state";
   });
 }
@@ -145,11 +145,11 @@ TEST(SavedUpdater, MoreRanksThanAFileHasAreCorrupt) {
       push(replica, 0, 0, 4);
       for (const std::int64_t ranks :
            {std::int64_t{20'000'000}, std::int64_t{INT32_MAX}, (std::int64_t{1} << 32) + 1, std::int64_t{1} << 62}) {
-        auto parts = replica.updater->save();
+        auto parts = replica.updater->saved().save();
         parts["updater/"].set("ranks", ranks);
         const StateFile file = read_bytes(saved_bytes("updater", parts));
         expect_error(GRADSTEP_ERR_CORRUPT, fmt::format("it is of {} ranks", ranks),
-                     [&] { replica.updater->load(file)(); });
+                     [&] { replica.updater->saved().load(file)(); });
       }
     });
   }
@@ -162,10 +162,10 @@ TEST(SavedUpdater, AFileOfManyRanksThatHaveNothingOfTheirOwnIsTakenAtOnce) {
   run_ranks(2, [&](Communicator& comm) {
     Replica replica(&comm, setup);
     push(replica, 0, 0, 4);
-    auto parts = replica.updater->save();
+    auto parts = replica.updater->saved().save();
     parts["updater/"].set("ranks", std::int64_t{1} << 62);
     const StateFile file = read_bytes(saved_bytes("updater", parts));
-    replica.updater->load(file)();
+    replica.updater->saved().load(file)();
     EXPECT_EQ(replica.optimizer->step_count(), 4);
   });
 }
@@ -188,10 +188,10 @@ TEST(SavedUpdater, OpenWindowsOfAnotherNumberOfRanksAreRefused) {
   Replica alone(nullptr, {});
   const StateFile refused = read_bytes(open);
   expect_error(GRADSTEP_ERR_MISMATCH, "saved by 2 ranks in the middle of a window",
-               [&] { alone.updater->load(refused)(); });
+               [&] { alone.updater->saved().load(refused)(); });
   EXPECT_EQ(alone.optimizer->step_count(), 0);
   const StateFile taken = read_bytes(between);
-  alone.updater->load(taken)();
+  alone.updater->saved().load(taken)();
   EXPECT_EQ(alone.optimizer->step_count(), 1);
 }
 
@@ -219,13 +219,14 @@ TEST(SavedUpdater, AWindowThatWasNotAppliedIsRefusedByAnotherNumberOfRanks) {
   run_ranks(2, [&](Communicator& comm) {
     Replica replica(&comm, {});
     const StateFile file = read_bytes(bytes);
-    expect_error(GRADSTEP_ERR_MISMATCH, "with a window that was not applied", [&] { replica.updater->load(file)(); });
+    expect_error(GRADSTEP_ERR_MISMATCH, "with a window that was not applied",
+                 [&] { replica.updater->saved().load(file)(); });
     EXPECT_EQ(replica.optimizer->step_count(), 0);
   });
   // One rank alone goes on where it stopped.
   Replica resumed(nullptr, {});
   const StateFile file = read_bytes(bytes);
-  resumed.updater->load(file)();
+  resumed.updater->saved().load(file)();
   EXPECT_TRUE(resumed.flush());
   EXPECT_EQ(resumed.optimizer->step_count(), 2);
 }
@@ -279,21 +280,21 @@ TEST(SavedUpdater, ResidualsGoOnWithTheSameBitsAndNoneIsLostOnOtherNumbersOfRank
   run_ranks(3, [&](Communicator& comm) {
     const auto rank = static_cast<std::uint32_t>(comm.rank());
     Replica replica(&comm, setup);
-    replica.updater->load(file)();
+    replica.updater->saved().load(file)();
     replica.params[1].values = middle[rank];
     push(replica, rank, 4, 8);
     EXPECT_EQ(replica.params[1].values, ends[rank]);
   });
   run_ranks(2, [&](Communicator& comm) {
     Replica replica(&comm, setup);
-    replica.updater->load(file)();
+    replica.updater->saved().load(file)();
     std::vector<float> expected = comm.rank() == 0 ? residuals[0] : residuals[1];
     for (std::size_t i = 0; i < expected.size() && comm.rank() == 0; ++i) expected[i] += residuals[2][i];
     EXPECT_EQ(residual_of(*replica.reducer, 1), expected);
   });
   run_ranks(4, [&](Communicator& comm) {
     Replica replica(&comm, setup);
-    replica.updater->load(file)();
+    replica.updater->saved().load(file)();
     const auto rank = static_cast<std::size_t>(comm.rank());
     const std::vector<float> zeros(residuals[0].size(), 0);
     EXPECT_EQ(residual_of(*replica.reducer, 1), rank < 3 ? residuals[rank] : zeros);
@@ -306,7 +307,7 @@ TEST(SavedUpdater, AChainWithoutAnAccumulatorIsAnotherChain) {
   setup.accumulates = false;
   Replica without(nullptr, setup);
   const StateFile file = read_bytes(save(*with.updater, nullptr));
-  expect_error(GRADSTEP_ERR_MISMATCH, "accumulator", [&] { without.updater->load(file)(); });
+  expect_error(GRADSTEP_ERR_MISMATCH, "accumulator", [&] { without.updater->saved().load(file)(); });
 }
 
 }  // namespace

@@ -37,14 +37,15 @@ struct Job {
   std::unique_ptr<Updater> updater;
 
   Job(Communicator& comm, const gradstep_reducer_options& reducing, Rule rule,
-      const gradstep_updater_options& updating = default_updater_options(), std::uint32_t flags = 0)
-      : model(DType::f32, flags),
+      const gradstep_updater_options& updating = default_updater_options(), std::uint32_t flags = 0,
+      const std::vector<std::vector<std::int64_t>>& shapes = kUneven)
+      : model(DType::f32, flags, shapes),
         optimizer(std::make_shared<FirstOrderOptimizer>(context, std::move(rule), model.schema)),
         reducer(std::make_shared<Reducer>(context, comm, reducing, model.schema)),
         updater(std::make_unique<Updater>(context, optimizer, nullptr, reducer, updating)) {}
 
   void deal(Communicator& comm) {
-    const auto groups = reducer->groups();
+    const auto groups = reducer->layout().groups();
     reducer->deal(optimizer->slices_of(groups, comm.world_size()));
     optimizer->attach(&comm, {}, groups);
   }
@@ -168,7 +169,7 @@ TEST(ShardedGradients, BucketsTakeTurnsInTheirMemory) {
       reducing.fuse_threshold = kChunk - 1;
       Reducer reducer(make_counting(&live), comm, reducing, schema);
       FirstOrderOptimizer optimizer(make_context(), make_rule(adam()), schema);
-      reducer.deal(optimizer.slices_of(reducer.groups(), comm.world_size()));
+      reducer.deal(optimizer.slices_of(reducer.layout().groups(), comm.world_size()));
       Tensors<float> grads;
       for (const auto& shape : shapes) grads.emplace_back(shape);
       const auto g = views_of(grads);
@@ -178,6 +179,28 @@ TEST(ShardedGradients, BucketsTakeTurnsInTheirMemory) {
       EXPECT_LE(live, own + 4 * kBytes) << "one is packed while another one is exchanged";
     });
   }
+}
+
+TEST(ShardedGradients, AStepGathersTheParametersOfAllBucketsAtOnce) {
+  constexpr std::int64_t kBuckets = 24;
+  const std::vector<std::vector<std::int64_t>> shapes(kBuckets, {kChunk + 1});
+  run_ranks(3, [&](Communicator& comm) {
+    Job expected(comm, options_of(GRADSTEP_REDUCER_DENSE), make_rule(adam()), default_updater_options(), 0, shapes);
+    Job dealt(comm, options_of(GRADSTEP_REDUCER_DENSE), make_rule(adam()), default_updater_options(), 0, shapes);
+    dealt.deal(comm);
+    ASSERT_GE(dealt.reducer->layout().buckets().size(), kBuckets / 2);
+    for (std::uint32_t t = 0; t < 2; ++t) {
+      const gradstep_comm_statistics before = dealt.optimizer->sharding()->comm().stats();
+      for (Job* job : {&expected, &dealt}) {
+        job->model.draw(comm.rank(), t);
+        EXPECT_TRUE(job->push());
+      }
+      const gradstep_comm_statistics after = dealt.optimizer->sharding()->comm().stats();
+      EXPECT_EQ(after.all_gathers - before.all_gathers, 1);
+      EXPECT_EQ(after.all_reduces - before.all_reduces, 0);
+    }
+    EXPECT_EQ(dealt.model.params, expected.model.params);
+  });
 }
 
 TEST(ShardedGradients, WhoDoesNotBelongTogetherIsTold) {
@@ -193,9 +216,9 @@ TEST(ShardedGradients, WhoDoesNotBelongTogetherIsTold) {
     job.optimizer->attach(nullptr, {});
     expect_error(GRADSTEP_ERR_INVALID_STATE, "an optimizer that is attached with it", [&] { job.push(); });
     Job other(comm, options_of(GRADSTEP_REDUCER_DENSE), make_rule(adam()));
-    other.optimizer->attach(&comm, {}, job.reducer->groups());
+    other.optimizer->attach(&comm, {}, job.reducer->layout().groups());
     expect_error(GRADSTEP_ERR_INVALID_STATE, "expected an updater of both", [&] { other.push(); });
-    EXPECT_FALSE(job.reducer->deal(job.optimizer->slices_of(job.reducer->groups(), comm.world_size())));
+    EXPECT_FALSE(job.reducer->deal(job.optimizer->slices_of(job.reducer->layout().groups(), comm.world_size())));
   });
 }
 

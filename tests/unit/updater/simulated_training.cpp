@@ -72,6 +72,12 @@ class Trainee {
     auto adam = default_options<gradstep_adam_options>();
     adam.learning_rate = 0.25;
     optimizer_ = std::make_shared<FirstOrderOptimizer>(context_, make_rule(adam), schema);
+    if (setup.has_outer) {
+      auto sgd = default_options<gradstep_sgd_options>();
+      sgd.learning_rate = 0.5;
+      sgd.momentum = 0.5;
+      outer_ = std::make_shared<FirstOrderOptimizer>(context_, make_rule(sgd), schema);
+    }
     if (setup.accumulates) {
       auto options = default_accumulator_options();
       options.steps = kSimulatedMicroBatches;
@@ -84,14 +90,22 @@ class Trainee {
     }
   }
 
+  std::shared_ptr<Communicator> connect(SimulatedWorld& world) const {
+    auto comm = world.connect(rank_, context_);
+    if (!setup_.by_hosts) return comm;
+    std::vector<std::uint64_t> hosts;
+    for (const std::int32_t member : world.members()) hosts.push_back(static_cast<std::uint64_t>(member / 2));
+    comm->group_by_hosts(std::move(hosts), comm->deadline());
+    return comm;
+  }
   void begin(SimulatedWorld& world) {
-    comm_ = world.connect(rank_, context_);
+    comm_ = connect(world);
     reducer_ = std::make_shared<Reducer>(context_, *comm_, setup_.reduction, make_schema(kShapes));
     make_updater();
     world.arm(rank_);
   }
   void make_updater() {
-    updater_ = std::make_unique<Updater>(context_, optimizer_, accumulator_, reducer_, setup_.chain);
+    updater_ = std::make_unique<Updater>(context_, optimizer_, accumulator_, reducer_, setup_.chain, outer_);
     closed_before_ = windows();
   }
 
@@ -124,7 +138,7 @@ class Trainee {
   void recover(SimulatedWorld& world, std::map<std::int32_t, Position>& positions, SimulatedRun& run,
                std::int64_t& last_generation) {
     positions[rank_] = position();
-    const std::shared_ptr<Communicator> comm = world.connect(rank_, context_);
+    const std::shared_ptr<Communicator> comm = connect(world);
     const Verdict verdict = judge(positions, world.members());
     const Position own = positions.at(rank_);
     const Position root = positions.at(verdict.root);
@@ -140,9 +154,9 @@ class Trainee {
       closed_before_ += root.windows - own.windows;
       at_boundary_ = next_window();
     }
-    const bool averages =
-        setup_.chain.sync == GRADSTEP_SYNC_PARAMETERS || setup_.chain.sync == GRADSTEP_SYNC_PARAMETERS_PARTIAL;
-    const bool stays = verdict.root == rank_ && own.is_stepped && averages;
+    const bool in_place = setup_.has_outer || setup_.chain.sync == GRADSTEP_SYNC_PARAMETERS ||
+                          setup_.chain.sync == GRADSTEP_SYNC_PARAMETERS_PARTIAL;
+    const bool stays = verdict.root == rank_ && own.is_stepped && in_place;
     const bool drops = !verdict.keeps_windows && (own.pushes > 0 || own.is_stepped) && own.windows == root.windows;
     if (updater_->stats().dropped_windows - dropped != (drops && !stays ? 1 : 0)) {
       run.complaint += fmt::format("rank {} counts {} dropped windows; ", rank_, updater_->stats().dropped_windows);
@@ -164,7 +178,7 @@ class Trainee {
     } else {
       fill(next_window(), 0);
     }
-    const bool is_delta = setup_.chain.sync == GRADSTEP_SYNC_DELTAS;
+    const bool is_delta = setup_.chain.sync == GRADSTEP_SYNC_DELTAS && !setup_.has_outer;
     host::step(*optimizer_, params.data(), grads.data(), is_delta ? deltas.data() : nullptr, grads.size());
     if (accumulator_) accumulator_->reset();
   }
@@ -178,14 +192,16 @@ class Trainee {
     comm_ = comm;
   }
 
-  const std::shared_ptr<Context>& context() const { return context_; }
   std::string end() {
     std::string bytes = fmt::format("{} {} ", optimizer_->step_count(), optimizer_->skipped_steps());
     for (const auto& param : params_) {
       bytes.append(reinterpret_cast<const char*>(param.values.data()), param.values.size() * sizeof(float));
     }
-    for (const StoredState& state : optimizer_->state().stored()) {
-      bytes.append(static_cast<const char*>(state.array.data), static_cast<std::size_t>(state.array.bytes()));
+    for (const auto& optimizer : {optimizer_, outer_}) {
+      if (!optimizer) continue;
+      for (const StoredState& state : optimizer->state().stored()) {
+        bytes.append(static_cast<const char*>(state.array.data), static_cast<std::size_t>(state.array.bytes()));
+      }
     }
     return bytes;
   }
@@ -244,6 +260,7 @@ class Trainee {
   std::int32_t rank_;
   std::shared_ptr<Context> context_ = make_context();
   std::shared_ptr<Optimizer> optimizer_;
+  std::shared_ptr<Optimizer> outer_;
   std::shared_ptr<Accumulator> accumulator_;
   std::shared_ptr<Communicator> comm_;
   std::shared_ptr<Reducer> reducer_;  // the first one, which the host keeps
@@ -319,7 +336,7 @@ const SimulatedEnds& train_without_faults(const SimulatedSetup& setup, std::int3
   }
   if (const auto found = known.find(key); found != known.end()) return found->second;
 
-  SimulatedWorld world(ranks, 1, /*pairs=*/false, {});
+  SimulatedWorld world(ranks, 1, /*pairs=*/setup.by_hosts, {});
   std::vector<std::unique_ptr<Trainee>> trainees;
   for (std::int32_t rank = 0; rank < ranks; ++rank) trainees.push_back(std::make_unique<Trainee>(setup, rank));
   std::size_t arrived = 0;
@@ -345,7 +362,7 @@ const SimulatedEnds& train_without_faults(const SimulatedSetup& setup, std::int3
       if (members == i.members && !sums_anew(setup)) continue;
       members = i.members;
       if (std::find(members.begin(), members.end(), rank) == members.end()) return world.leave(rank);
-      trainee.go_on_over(world.connect(rank, trainee.context()));
+      trainee.go_on_over(trainee.connect(world));
     }
     while (trainee.next_window() < setup.windows) trainee.push_next();
   });

@@ -25,7 +25,9 @@ struct SimulatedSetup {
   gradstep_reducer_options reduction = default_reducer_options();
   std::int64_t windows = 3;
   bool accumulates = true;
+  bool has_outer = false;     ///< an outer optimizer steps by the deltas
   bool has_infinity = false;  ///< rank 0's gradient of the second window
+  bool by_hosts = false;      ///< two ranks of the world share a host each; needs channels that are pairs
 };
 
 /// What a recovery has done that no run without failures does.

@@ -16,10 +16,12 @@ class Updater : public SavedState<Updater, gradstep_updater_save, gradstep_updat
                                   gradstep_updater_load_file> {
  public:
   /// accumulator nullptr: every push is a window. reducer nullptr: no network. The updater keeps what it needs of the
-  /// handles, which may be destroyed, and used directly between pushes.
+  /// handles, which may be destroyed, and used directly between pushes. outer: an optimizer of the same parameters that
+  /// steps by what rounds of local steps have changed, for UpdaterSync::kDeltas; nullptr: there are no rounds.
   Updater(const Context& context, const Optimizer& optimizer, const Accumulator* accumulator, const Reducer* reducer,
-          const UpdaterOptions& options = {}) {
-    const gradstep_updater_options c_options = options.c();
+          const UpdaterOptions& options = {}, const Optimizer* outer = nullptr) {
+    gradstep_updater_options c_options = options.c();
+    if (outer != nullptr) c_options.outer = outer->c();
     gradstep_updater* made = nullptr;
     check(gradstep_updater_create(context.c(), optimizer.c(), accumulator != nullptr ? accumulator->c() : nullptr,
                                   reducer != nullptr ? reducer->c() : nullptr, &c_options, &made));

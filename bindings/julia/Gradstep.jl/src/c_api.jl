@@ -527,6 +527,7 @@ struct gradstep_updater_options
     max_norm::Float64
     clip_value::Float64
     grad_scale::Float64
+    outer::Ptr{gradstep_optimizer}
 end
 
 struct gradstep_updater_statistics

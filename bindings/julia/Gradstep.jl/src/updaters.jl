@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-    Updater(optimizer, accumulator = nothing, reducer = nothing; sync = :gradients, max_norm, clip_value, grad_scale, skip_nonfinite, sync_steps, context)
+    Updater(optimizer, accumulator = nothing, reducer = nothing; sync = :gradients, outer = nothing, max_norm, clip_value, grad_scale, skip_nonfinite, sync_steps, context)
 
 Accumulator, reducer and optimizer in one `push!`. Without an accumulator every push is a window, without a reducer there is no
 network. The handles may be used between pushes, and closed.
 
 `sync`: `:gradients`, `:parameters`, `:parameters_partial` or `:deltas`.
+
+`outer`: an optimizer of the same parameters, for `:deltas`. Each rank makes `sync_steps` steps by itself; what that has changed is
+averaged, and `outer` steps with it as the gradient from where the ranks began (DiLoCo).
 """
 struct Updater{S} <: Owner
     handle::Handle{C.gradstep_updater}
@@ -17,12 +20,15 @@ struct Updater{S} <: Owner
 end
 
 function Updater(optimizer::Optimizer, accumulator::Union{Nothing, Accumulator} = nothing,
-                 reducer::Union{Nothing, Reducer} = nothing; context = nothing, options...)
-    fields = Ref(with(defaults(C.gradstep_updater_options), options))
-    handle = with_context(context, map(handle_of, (optimizer, accumulator, reducer))...) do pointers...
-        created(C.gradstep_updater_create, C.gradstep_updater, "updater", pointers..., fields)
+                 reducer::Union{Nothing, Reducer} = nothing; outer::Union{Nothing, Optimizer} = nothing,
+                 context = nothing, options...)
+    fields = with(defaults(C.gradstep_updater_options), options)
+    handles = map(handle_of, (optimizer, accumulator, reducer, outer))
+    handle = with_context(context, handles...) do pointers...
+        complete = Ref(with(fields, (:outer => Ptr{C.gradstep_optimizer}(last(pointers)),)))
+        created(C.gradstep_updater_create, C.gradstep_updater, "updater", Base.front(pointers)..., complete)
     end
-    handle.keeps = optimizer.handle.keeps
+    handle.keeps = (optimizer.handle.keeps, outer === nothing ? nothing : outer.handle.keeps)
     return Updater(handle, optimizer.schema, Tensors(optimizer.schema), Tensors(optimizer.schema))
 end
 

@@ -22,6 +22,23 @@ end
     end
 end
 
+function trained_in_rounds(comm)
+    x = Float32[8, 8]
+    outer = setup(SGD(0.5), x)
+    updater = Updater(setup(SGD(1), x), nothing, Reducer(comm, x); sync = :deltas, sync_steps = 2, outer)
+    gradient = Float32[1, 2rank(comm)]
+    applied = push!(updater, x, gradient)
+    inside = copy(x)
+    return (applied && push!(updater, x, gradient), inside, x, step_count(outer))
+end
+
+@testset "an outer optimizer steps by what a round has changed" begin
+    # Half of the mean change, which is 2 of both.
+    @test on_ranks(trained_in_rounds, 2) == [(true, [7, 8], [7, 7], 1), (true, [7, 6], [7, 7], 1)]
+    x = zeros(Float32, 1)
+    @test failure(() -> Updater(setup(SGD(1), x); outer = setup(SGD(1), x))).status === :INVALID_ARGUMENT
+end
+
 @testset "flush ends a window that is not full" begin
     x = zeros(Float32, 1)
     updater = Updater(setup(SGD(1), x), Accumulator(x; steps = 4, mode = :mean))

@@ -2399,7 +2399,7 @@ pub const GRADSTEP_SYNC_PARAMETERS: gradstep_updater_sync = 2;
 pub const GRADSTEP_SYNC_DELTAS: gradstep_updater_sync = 3;
 pub type gradstep_updater_sync = ::core::ffi::c_int;
 #[repr(C)]
-#[derive(Debug, Default, Copy, Clone)]
+#[derive(Debug, Copy, Clone)]
 pub struct gradstep_updater_options {
     pub struct_size: u32,
     pub sync: i32,
@@ -2408,12 +2408,13 @@ pub struct gradstep_updater_options {
     pub max_norm: f64,
     pub clip_value: f64,
     pub grad_scale: f64,
+    pub outer: *mut gradstep_optimizer,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of gradstep_updater_options",
-    ][::core::mem::size_of::<gradstep_updater_options>() - 40usize];
+    ][::core::mem::size_of::<gradstep_updater_options>() - 48usize];
     [
         "Alignment of gradstep_updater_options",
     ][::core::mem::align_of::<gradstep_updater_options>() - 8usize];
@@ -2438,7 +2439,19 @@ const _: () = {
     [
         "Offset of field: gradstep_updater_options::grad_scale",
     ][::core::mem::offset_of!(gradstep_updater_options, grad_scale) - 32usize];
+    [
+        "Offset of field: gradstep_updater_options::outer",
+    ][::core::mem::offset_of!(gradstep_updater_options, outer) - 40usize];
 };
+impl Default for gradstep_updater_options {
+    fn default() -> Self {
+        let mut s = ::core::mem::MaybeUninit::<Self>::uninit();
+        unsafe {
+            ::core::ptr::write_bytes(s.as_mut_ptr(), 0, 1);
+            s.assume_init()
+        }
+    }
+}
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]
 pub struct gradstep_updater_statistics {

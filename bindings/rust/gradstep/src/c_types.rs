@@ -464,7 +464,10 @@ c_enum! {
         Parameters = GRADSTEP_SYNC_PARAMETERS,
         /// Each rank steps a copy with its own gradients; what its parameters would change by is reduced, by the
         /// reducer's mode, and added: replicas' parameters stay equal bit for bit, states differ. With Adasum this is
-        /// Horovod's distributed optimizer.
+        /// Horovod's distributed optimizer. With options.outer it is DiLoCo: each rank steps its parameters for a round
+        /// of sync_steps windows, and nothing travels. Then the point where the round began minus the parameters is
+        /// reduced, by the reducer's mode and average; the outer optimizer steps that point with it as the gradient,
+        /// and the result becomes the parameters of all ranks. Source: Douillard et al., arXiv 2311.08105, algorithm 1.
         Deltas = GRADSTEP_SYNC_DELTAS,
     }
 }
@@ -580,10 +583,10 @@ record! {
         seconds: f64 = seconds,
         /// Messages and bytes.
         network_seconds: f64 = network_seconds,
-        /// As gradstep_reducer_comm_stats counts them; an engine's own all-reduce is one call and one round.
-        /// all_reduces + all_gathers + exchanges.
+        /// As gradstep_reducer_comm_stats counts them; an engine's own all-reduce is one call and, but for RING, one
+        /// round. all_reduces + all_gathers + exchanges.
         calls: i64 = calls,
-        /// In which every rank of a group sends to every other one.
+        /// In which every rank of a group sends to others.
         rounds: i64 = rounds,
     }
 }
@@ -814,9 +817,11 @@ options! {
     UpdaterOptions => gradstep_updater_options by gradstep_updater_options_init {
         /// See [`UpdaterSync`].
         sync: UpdaterSync,
-        /// a window whose reduced gradients are not finite makes no step, on all ranks alike.
+        /// a window whose reduced gradients are not finite makes no step, on all ranks alike; with outer each rank
+        /// skips local steps by itself, and a round whose reduced change is not finite leads back to where it began, on
+        /// all ranks.
         skip_nonfinite: bool,
-        /// PARAMETERS and PARAMETERS_PARTIAL: >= 1, default 1.
+        /// PARAMETERS, PARAMETERS_PARTIAL, and DELTAS with outer: >= 1, default 1.
         sync_steps: i32,
         /// At least 0, of the gradients that are stepped: the reduced ones, or the rank's own; 0 = off.
         max_norm: f64,

@@ -26,12 +26,15 @@ pub struct Parts {
     pub accumulator: Option<Accumulator>,
     /// None: no network.
     pub reducer: Option<Reducer>,
+    /// Of the same parameters, for [`UpdaterSync::Deltas`](crate::UpdaterSync::Deltas): steps by what rounds of local
+    /// steps have changed (DiLoCo). None: there are no rounds.
+    pub outer: Option<Optimizer>,
 }
 
 impl Parts {
     /// An optimizer alone.
     pub fn new(optimizer: Optimizer) -> Self {
-        Self { optimizer, accumulator: None, reducer: None }
+        Self { optimizer, accumulator: None, reducer: None, outer: None }
     }
 
     /// With windows of several micro-batches.
@@ -48,11 +51,19 @@ impl Parts {
         self
     }
 
+    /// With an outer optimizer.
+    #[must_use]
+    pub fn outer(mut self, outer: Optimizer) -> Self {
+        self.outer = Some(outer);
+        self
+    }
+
     fn as_c(&self) -> CParts {
         CParts {
             optimizer: self.optimizer.as_ptr(),
             accumulator: self.accumulator.as_ref().map_or(null_mut(), Accumulator::as_ptr),
             reducer: self.reducer.as_ref().map_or(null_mut(), Reducer::as_ptr),
+            outer: self.outer.as_ref().map_or(null_mut(), Optimizer::as_ptr),
         }
     }
 }
@@ -62,6 +73,7 @@ struct CParts {
     optimizer: *mut sys::gradstep_optimizer,
     accumulator: *mut sys::gradstep_accumulator,
     reducer: *mut sys::gradstep_reducer,
+    outer: *mut sys::gradstep_optimizer,
 }
 
 /// [`Updater::new`] did not take the parts: here they are.
@@ -130,10 +142,11 @@ impl Updater {
     }
 
     fn create(context: &Context, parts: &Parts, options: &UpdaterOptions) -> Result<NonNull<sys::gradstep_updater>> {
-        let (options, parts, mut out) = (options.to_c()?, parts.as_c(), null_mut());
+        let (mut options, parts, mut out) = (options.to_c()?, parts.as_c(), null_mut());
         // SAFETY: handles, and options that live during the call.
         check(unsafe {
-            let CParts { optimizer, accumulator, reducer } = parts;
+            let CParts { optimizer, accumulator, reducer, outer } = parts;
+            options.outer = outer;
             sys::gradstep_updater_create(context.as_ptr(), optimizer, accumulator, reducer, &options, &mut out)
         })?;
         made(out)

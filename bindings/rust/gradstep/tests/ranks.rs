@@ -146,6 +146,29 @@ fn an_updater_steps_at_the_end_of_a_window_with_the_bits_of_its_parts() {
 }
 
 #[test]
+fn an_outer_optimizer_steps_by_what_a_round_has_changed() {
+    let context = Context::new().unwrap();
+    let model = [Parameter::new(&[2])];
+    on_ranks(Communicator::local(&context, 2).unwrap(), |rank, comm| {
+        let sgd = |rate| Optimizer::new(&context, &Sgd::new(rate), &model).unwrap();
+        let reducer = Reducer::new(&context, &comm, &ReducerOptions::default(), &model).unwrap();
+        let parts = Parts::new(sgd(1.0)).reducer(reducer).outer(sgd(0.5));
+        let options = UpdaterOptions::default().sync(UpdaterSync::Deltas).sync_steps(2);
+        let mut updater = Updater::new(&context, parts, &options).unwrap();
+        let mut weight = [8.0f32, 8.0];
+        let gradient = [1.0, 2.0 * rank as f32];
+        assert!(push(&mut updater, &mut weight, &gradient).unwrap());
+        assert_eq!(weight, [7.0, 8.0 - gradient[1]], "each rank's own step");
+        assert!(push(&mut updater, &mut weight, &gradient).unwrap());
+        assert_eq!(weight, [7.0, 7.0], "half of the mean change, which is 2 of both");
+        assert_eq!(updater.parts().outer.as_ref().unwrap().step_count().unwrap(), 1);
+    });
+    let sgd = || Optimizer::new(&context, &Sgd::new(1.0), &model).unwrap();
+    let refused = Updater::new(&context, Parts::new(sgd()).outer(sgd()), &UpdaterOptions::default()).unwrap_err();
+    assert!(matches!(refused.error, Error::InvalidArgument(_)), "{refused}");
+}
+
+#[test]
 fn a_reducer_brings_each_rank_its_share() {
     let context = Context::new().unwrap();
     on_ranks(Communicator::local(&context, 2).unwrap(), |rank, comm| {

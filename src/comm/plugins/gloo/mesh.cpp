@@ -24,6 +24,7 @@
 #include <new>
 #include <system_error>
 
+#include "comm/gather_stages.h"
 #include "comm/plugins/failure.h"
 #include "comm/plugins/gloo/device_thread.h"
 #include "comm/plugins/gloo/haste.h"
@@ -90,14 +91,7 @@ bool is_of_this_process(const std::string& text) {
   return found;
 }
 
-// A gather in stages takes few messages where a direct one takes one for each two ranks, but a delay of the network for
-// each stage. This radix makes two stages of up to 64 ranks, of 14 messages a rank. Measured: a message takes 20 us of
-// the processors of both ranks, so that delays up to a millisecond are made up for.
-constexpr int kStageRadix = 8;
-
-bool goes_in_stages(int ranks, std::int64_t bytes) {
-  return ranks > kMostRanksThatHearAll && bytes * ranks <= kMostBytesAtOnce;
-}
+static_assert(kMostStagedBytes <= kMostBytesAtOnce);
 
 /// body(distance) for each distance of a stage.
 template <class Body>
@@ -328,7 +322,7 @@ void Mesh::send_recv(int to, const void* send, std::int64_t send_bytes, int from
 }
 
 void Mesh::all_gather(const void* send, char* receive, std::int64_t bytes, const Deadline& deadline) {
-  if (goes_in_stages(size, bytes)) return gather_in_stages(send, receive, bytes, deadline);
+  if (gather_stages(size, bytes) > 1) return gather_in_stages(send, receive, bytes, deadline);
   char* own = receive + rank * bytes;
   if (own != send) std::memcpy(own, send, static_cast<std::size_t>(bytes));
   const Way way = way_of(bytes, bytes);

@@ -173,8 +173,8 @@ TEST(HostEngine, LocalRankCountsRanksOfTheSameHostName) {
   gradstep_comm_vtable vtable = host.vtable();
   auto engine = Engine::make("host", vtable, &host);
   const Communicator same(context, engine, {}, {7, 7});
-  EXPECT_EQ(same.local_rank(), 0);
-  run(make_world("local", 3), [](Communicator& comm) { EXPECT_EQ(comm.local_rank(), comm.rank()); });
+  EXPECT_EQ(local_rank(same), 0);
+  run(make_world("local", 3), [](Communicator& comm) { EXPECT_EQ(local_rank(comm), comm.rank()); });
 }
 
 }  // namespace

@@ -23,17 +23,44 @@ public final class Updater extends StatefulHandle {
    */
   public Updater(
       Context context, Optimizer optimizer, Accumulator accumulator, Reducer reducer, UpdaterOptions options) {
-    super("updater", create(context, optimizer, accumulator, reducer, options), core::updater_destroy, FUNCTIONS);
-    resource.borrowed = List.of(optimizer.resource); // and with it the tensors of its hyper-parameters
+    this(context, optimizer, accumulator, reducer, null, options);
   }
 
-  private static long create(
-      Context context, Optimizer optimizer, Accumulator accumulator, Reducer reducer, UpdaterOptions options) {
+  /**
+   * As above, with an outer optimizer of the same parameters: with DELTAS it steps by what every syncSteps local steps
+   * have changed (DiLoCo).
+   *
+   * @param context whose threads work
+   * @param optimizer makes the local steps
+   * @param accumulator null = every push is a window
+   * @param reducer null = no other ranks
+   * @param outer null = there are no rounds of local steps
+   * @param options read during the call; null = defaults
+   */
+  public Updater(Context context, Optimizer optimizer, Accumulator accumulator, Reducer reducer, Optimizer outer,
+      UpdaterOptions options) {
+    super("updater", create(context, optimizer, accumulator, reducer, outer, options), core::updater_destroy,
+        FUNCTIONS);
+    // And with them the tensors of their hyper-parameters.
+    resource.borrowed = outer == null ? List.of(optimizer.resource) : List.of(optimizer.resource, outer.resource);
+  }
+
+  private static long create(Context context, Optimizer optimizer, Accumulator accumulator, Reducer reducer,
+      Optimizer outer, UpdaterOptions options) {
     enter(resourceOf(context, "context"), resourceOf(optimizer, "optimizer"),
         resourceOf(accumulator), resourceOf(reducer));
     try {
-      return core.updater_create(context.resource.address, optimizer.resource.address, addressOf(accumulator),
-          addressOf(reducer), options);
+      if (outer == null) {
+        return core.create_updater(context.resource.address, optimizer.resource.address, addressOf(accumulator),
+            addressOf(reducer), 0, options);
+      }
+      enter(outer.resource, null, null, null);
+      try {
+        return core.create_updater(context.resource.address, optimizer.resource.address, addressOf(accumulator),
+            addressOf(reducer), outer.resource.address, options);
+      } finally {
+        leave(outer.resource, null, null, null);
+      }
     } finally {
       leave(context.resource, optimizer.resource, resourceOf(accumulator), resourceOf(reducer));
     }

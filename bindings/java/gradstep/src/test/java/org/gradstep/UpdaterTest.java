@@ -63,6 +63,33 @@ class UpdaterTest {
   }
 
   @Test
+  void anOuterOptimizerStepsByWhatARoundHasChanged() throws Exception {
+    try (Context context = new Context(1)) {
+      Ranks.run(context, 2, (rank, comm) -> {
+        FloatBuffer memory = floats(8, 8);
+        try (Optimizer inner = sgd(context);
+            Optimizer outer = sgd(context);
+            Reducer reducer = new Reducer(context, comm, null, MODEL);
+            UpdaterOptions options = new UpdaterOptions()) {
+          options.setSync(Constants.SYNC_DELTAS);
+          options.setSyncSteps(2);
+          try (Updater updater = new Updater(context, inner, null, reducer, outer, options);
+              TensorList params = TensorList.of(memory);
+              TensorList grads = TensorList.of(floats(2, 4 * rank))) {
+            assertTrue(updater.push(params, grads));
+            assertArrayEquals(new float[] {7, 8 - 2 * rank}, values(memory)); // its own step
+            assertTrue(updater.push(params, grads));
+            assertArrayEquals(new float[] {7, 7}, values(memory)); // half of the mean change, which is 2 of both
+            assertEquals(1, outer.stepCount());
+          }
+          assertThrows(IllegalArgumentException.class,
+              () -> new Updater(context, inner, null, reducer, inner, options), "the optimizer itself");
+        }
+      });
+    }
+  }
+
+  @Test
   void localStepsMeetEverySecondTime() throws Exception {
     try (Context context = new Context(1)) {
       Ranks.run(context, 2, (rank, comm) -> {
