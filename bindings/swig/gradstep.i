@@ -144,6 +144,7 @@
 %include "gradstep/reducer.h"
 %include "gradstep/cost.h"
 %include "gradstep/updater.h"
+%include "gradstep/trace.h"
 %include "gradstep/state.h"
 %include "gradstep/rule.h"
 

@@ -974,6 +974,13 @@ typedef struct gradstep_table {
   gradstep_status (*parameter_list_clear)(gradstep_parameter_list* list);
   const gradstep_parameter* (*parameter_list_data)(const gradstep_parameter_list* list);
   size_t (*parameter_list_size)(const gradstep_parameter_list* list);
+  gradstep_status (*trace_start)(const char* path);
+  gradstep_status (*trace_stop)(void);
+  gradstep_status (*comm_counters)(gradstep_comm* comm, const char* labels, char* buf, size_t cap, size_t* len);
+  gradstep_status (*reducer_counters)(gradstep_reducer* reducer, const char* labels, char* buf, size_t cap,
+                                      size_t* len);
+  gradstep_status (*updater_counters)(gradstep_updater* updater, const char* labels, char* buf, size_t cap,
+                                      size_t* len);
   gradstep_status (*updater_options_init)(gradstep_updater_options* o, size_t struct_size);
   gradstep_status (*updater_create)(gradstep_context* context, gradstep_optimizer* optimizer,
                                     gradstep_accumulator* accumulator, gradstep_reducer* reducer,
@@ -1153,6 +1160,11 @@ static inline int gradstep_table_open(gradstep_table* table, const char* path, c
                    {"gradstep_parameter_list_clear", offsetof(gradstep_table, parameter_list_clear)},
                    {"gradstep_parameter_list_data", offsetof(gradstep_table, parameter_list_data)},
                    {"gradstep_parameter_list_size", offsetof(gradstep_table, parameter_list_size)},
+                   {"gradstep_trace_start", offsetof(gradstep_table, trace_start)},
+                   {"gradstep_trace_stop", offsetof(gradstep_table, trace_stop)},
+                   {"gradstep_comm_counters", offsetof(gradstep_table, comm_counters)},
+                   {"gradstep_reducer_counters", offsetof(gradstep_table, reducer_counters)},
+                   {"gradstep_updater_counters", offsetof(gradstep_table, updater_counters)},
                    {"gradstep_updater_options_init", offsetof(gradstep_table, updater_options_init)},
                    {"gradstep_updater_create", offsetof(gradstep_table, updater_create)},
                    {"gradstep_updater_destroy", offsetof(gradstep_table, updater_destroy)},

@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "accumulate/accumulator.h"
 
+#include <array>
+
 #include "accumulate/option_range.h"
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/trace.h"
 #include "core/weight.h"
 
 namespace gradstep {
@@ -27,6 +30,8 @@ Accumulator::Accumulator(std::shared_ptr<Context> context, const gradstep_accumu
 }
 
 bool Accumulator::add(const BufferList& grads, std::span<const AddedRows> rows, double weight) {
+  const Phase phase("phase", "accumulate",
+                    [&] { return std::array{trace::Number{"bytes", static_cast<std::int64_t>(schema_.bytes())}}; });
   check_weight(weight);
   if (window_.weighs()) check_weight(weight, micro_batch_weights(sums_.all_are_f64()));
   check_whole();

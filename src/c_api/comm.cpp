@@ -30,6 +30,14 @@ gradstep_comm_options default_options() {
   return options;
 }
 
+/// Of the ranks that a launcher has started.
+gradstep_comm_options launched_options() {
+  gradstep_comm_options options = default_options();
+  options.rank = -1;
+  options.engine = "auto";
+  return options;
+}
+
 CommSettings settings_of(const gradstep_comm_options* options) {
   return comm_settings(read_struct_or(default_options(), "options", options));
 }
@@ -111,9 +119,9 @@ gradstep_status gradstep_comm_options_init(gradstep_comm_options* o, size_t stru
 gradstep_status gradstep_comm_create(gradstep_context* context, const gradstep_comm_options* options,
                                      gradstep_comm** out) noexcept {
   return guarded_math([&] {
-    const auto read = read_known_fields("options", options);
+    const auto read = options != nullptr ? read_known_fields("options", options) : launched_options();
     const CallbackOwner store = release_of(read.store);
-    check_unknown_fields("options", options);
+    if (options != nullptr) check_unknown_fields("options", options);
     const auto shared_context = object_of(context);
     check_out("out", out);
     const CommSettings settings = comm_settings(read);

@@ -2,12 +2,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gradstep/context.h"
 
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <optional>
+
 #include "c_api/guard.h"
 #include "c_api/handles.h"
+#include "comm/rendezvous/launch.h"
 #include "core/options.h"
+#include "core/trace.h"
 #include "cpu/cpu_backend.h"
 
 using namespace gradstep;
+
+namespace {
+
+/// GRADSTEP_TRACE, once.
+void trace_by_environment() {
+  static const bool asked = [] {
+    const char* path = environment_of_process("GRADSTEP_TRACE");
+    if (path == nullptr) return false;
+    const std::optional<std::int32_t> rank = launched_rank(environment_of_process);
+    trace::start(fmt::format("{}.{}.json", path, rank ? *rank : static_cast<std::int32_t>(::getpid())));
+    return true;
+  }();
+  static_cast<void>(asked);
+}
+
+}  // namespace
 
 gradstep_status gradstep_context_options_init(gradstep_context_options* o, size_t struct_size) noexcept {
   return guarded([&] { init_struct("o", o, struct_size, default_context_options()); });
@@ -20,6 +43,7 @@ gradstep_status gradstep_context_create(const gradstep_context_options* options,
     if (options != nullptr) check_unknown_fields("options", options);
     check_out("out", out);
     watch_forks();
+    trace_by_environment();
     impl->add_backend({GRADSTEP_DEVICE_CPU, 0}, cpu::make_backend(*impl));
     hand_out(out, std::move(impl));
   });

@@ -37,6 +37,16 @@ std::int64_t said_count(const Call& call) {
 
 }  // namespace
 
+const char* name_of(CallKind kind) {
+  if (kind == CallKind::send) return "send";
+  return kind == CallKind::recv ? "recv" : kNames[static_cast<std::size_t>(kind)];
+}
+
+std::int64_t bytes_of(const Call& call) {
+  if (is_reduction(call.kind)) return call.data.bytes();
+  return call.kind == CallKind::exchange ? total_of(call.counts) : said_count(call);
+}
+
 std::uint64_t code_of(const Call& call) {
   const bool reduces = is_reduction(call.kind);
   const auto count = static_cast<std::uint64_t>(std::clamp<std::int64_t>(said_count(call), 0, 0xffffffff));

@@ -167,6 +167,12 @@ struct Said {
 /// length.
 std::uint64_t code_of(const Call& call);
 
+/// "all_reduce", ...
+const char* name_of(CallKind kind);
+
+/// What this rank gives: a reduction's input, else its block or all blocks.
+std::int64_t bytes_of(const Call& call);
+
 std::string text_of_call(std::uint64_t code);
 
 /// "rank 1 calls ..., rank 0 calls ...".

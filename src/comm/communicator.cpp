@@ -19,6 +19,7 @@
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/shape.h"
+#include "core/trace.h"
 
 namespace gradstep {
 
@@ -88,6 +89,12 @@ std::int64_t gradstep_comm_statistics::* counter_of(CallKind kind) {
   return found != std::end(kCounters) ? found->second : nullptr;
 }
 
+/// That all ranks make: the same number on all of them.
+std::int64_t calls_of(const gradstep_comm_statistics& stats) {
+  return stats.all_reduces + stats.all_gathers + stats.reduce_scatters + stats.broadcasts + stats.barriers +
+         stats.exchanges;
+}
+
 /// The ranks of a host one after the other, hosts in the order of their first ranks.
 std::vector<std::int32_t> by_host(const std::vector<std::uint64_t>& hosts) {
   std::map<std::uint64_t, std::size_t> firsts;
@@ -142,6 +149,7 @@ std::shared_ptr<Communicator> Communicator::handshake(std::shared_ptr<Context> c
   }
   communicator->stats_.all_gathers = 0;
   communicator->log_connected();
+  trace::set_rank(communicator->rank(), communicator->world_size());
   return communicator;
 }
 
@@ -157,6 +165,10 @@ std::int32_t local_rank(const Communicator& comm) {
 
 void Communicator::perform(Engine* engine, const Call& call, const Deadline& deadline, FunctionRef<void()> body) {
   connection_.throw_if_broken();
+  const Phase phase("comm", name_of(call.kind), [&] {
+    return std::array<trace::Number, 4>{
+        {{"bytes", bytes_of(call)}, {"comm", connection_.number()}, {"call", calls_of(stats())}, {"rank", rank()}}};
+  });
   const auto begin = Deadline::Clock::now();
   try {
     if (world_size() == 1) {

@@ -23,6 +23,8 @@ class Connection {
   /// `context` and `engine` are kept; the engine may reach memory of devices, too.
   Connection(std::shared_ptr<Context> context, std::shared_ptr<Engine> engine);
 
+  /// Counts the connections of this process; equal on ranks that make theirs in one order.
+  std::int64_t number() const { return number_; }
   const std::shared_ptr<Context>& context() const { return context_; }
   Engine& engine() const { return *engine_; }
   const std::shared_ptr<Engine>& shared_engine() const { return engine_; }
@@ -53,6 +55,7 @@ class Connection {
  private:
   void log_failure() noexcept;
 
+  const std::int64_t number_;
   std::shared_ptr<Context> context_;
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<Engine> device_engine_;

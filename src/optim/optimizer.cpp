@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/trace.h"
 
 namespace gradstep {
 
@@ -55,6 +56,7 @@ StepOutcome Optimizer::outcome(const StepGuards& guards) {
 
 StepOutcome Optimizer::step(const StepBuffers& buffers, const StepGuards& guards) {
   if (is_sharded()) return step_sharded(buffers, guards, sharding_->default_exchange());
+  const Phase phase("step", {{"step", step_count() + 1}});
   take(buffers);
   check_state_is_whole();
   numbers_.take();

@@ -11,6 +11,7 @@
 #include "comm/compare_ranks.h"
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/trace.h"
 #include "optim/optimizer.h"
 #include "optim/step_agreement.h"
 
@@ -47,6 +48,7 @@ std::string state_fact_text(std::size_t i) {
 
 StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards& asked,
                                     const GradientExchange& exchange) {
+  const Phase phase("step", {{"step", step_count() + 1}});
   take(buffers);
   check_state_is_whole();
   Sharding& sharding = *sharding_;

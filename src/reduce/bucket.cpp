@@ -122,6 +122,7 @@ Bucket::Packing& Bucket::packing_of(const BufferList& grads) {
 }
 
 void Bucket::pack(const BufferList& grads) {
+  const Phase phase("pack", {{"bytes", plan_.elements * size_of(plan_.dtype)}});
   const auto start = Clock::now();
   exchange_->take_memory();
   Packing& packing = packing_of(grads);
@@ -136,6 +137,7 @@ void Bucket::pack(const BufferList& grads) {
 }
 
 void Bucket::pack(std::size_t position, const Array& grad) {
+  const Phase phase("pack", {{"bytes", grad.bytes()}});
   const auto start = Clock::now();
   exchange_->take_memory();
   const CombineItem sum = addition_of(position, grad);
@@ -193,6 +195,13 @@ void Bucket::divide(double weight) {
     if (itself_.items().empty()) itself_.add({result, result}, result.size);
     resources_.backend().copy(itself_.plan(), 1, weight, queue);
   }
+}
+
+std::array<trace::Number, 4> Bucket::numbers(std::size_t index) const {
+  return {{{"bucket", static_cast<std::int64_t>(index)},
+           {"bytes", plan_.elements * size_of(plan_.dtype)},
+           {"mode", choice_.mode},
+           {"window", stats_.exchanges}}};
 }
 
 gradstep_bucket_statistics Bucket::stats() const {

@@ -14,6 +14,7 @@
 #include "backend/own_plan.h"
 #include "core/buffer_list.h"
 #include "core/schema.h"
+#include "core/trace.h"
 #include "reduce/bucket_exchange.h"
 #include "reduce/cost_model.h"
 
@@ -59,6 +60,8 @@ class Bucket {
   void divide(double weight);
 
   gradstep_bucket_statistics stats() const;
+  /// What a phase of bucket `index`, this one, says of itself.
+  std::array<trace::Number, 4> numbers(std::size_t index) const;
 
  private:
   /// Copies of a bucket's gradients to where they are packed, or sums with what is carried.

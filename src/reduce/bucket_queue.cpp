@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/trace.h"
 
 namespace gradstep {
 
@@ -146,6 +147,7 @@ void BucketQueue::serve(Track& track) noexcept {
       if (limit_) deadline = *limit_;
     }
     try {
+      const Phase phase("phase", "exchange", [&] { return buckets_[bucket]->numbers(bucket); });
       buckets_[bucket]->exchange(deadline);
     } catch (...) {
       keep_error(track);
@@ -159,11 +161,13 @@ void BucketQueue::serve(Track& track) noexcept {
 }
 
 void BucketQueue::wait_for_room(std::size_t most) {
+  const Phase phase("wait");
   std::unique_lock lock(mutex_);
   exchanged_->wait(lock, [&] { return full_ <= done_ + most || failure_ != GRADSTEP_OK || !is_serving(); });
 }
 
 void BucketQueue::wait_for_served() {
+  const Phase phase("wait");
   auto begin = Clock::now();
   for (const Track& track : tracks_) track.comm->finish();
   const std::lock_guard lock(mutex_);
@@ -191,6 +195,7 @@ void BucketQueue::exchange_here(std::size_t end, const Deadline& deadline) {
 }
 
 void BucketQueue::exchange_alone(std::size_t bucket, const Deadline& deadline) {
+  const Phase phase("phase", "exchange", [&] { return buckets_[bucket]->numbers(bucket); });
   const auto begin = Clock::now();
   buckets_[bucket]->exchange(deadline);
   waited_[bucket] += Clock::now() - begin;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/trace.h"
+
 namespace gradstep {
 
 ControlRound::ControlRound(const Schema& schema, const gradstep_reducer_options& options)
@@ -20,6 +22,7 @@ void ControlRound::begin(double weight) {
 }
 
 void ControlRound::exchange(Communicator& comm, const Deadline& deadline) {
+  const Phase phase("control");
   const auto count = static_cast<std::int64_t>(numbers_.size());
   comm.all_reduce(compact_array(numbers_.data(), count, DType::f64), GRADSTEP_REDUCE_SUM, 1, deadline);
   is_exchanged_ = true;

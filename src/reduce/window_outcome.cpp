@@ -4,6 +4,7 @@
 
 #include "core/absence.h"
 #include "core/error.h"
+#include "core/trace.h"
 
 namespace gradstep {
 
@@ -19,6 +20,7 @@ WindowOutcome::WindowOutcome(const ExchangeResources& resources, const BucketLay
 
 void WindowOutcome::write(const BufferList& targets) {
   if (targets.empty()) return;
+  const Phase phase("unpack", {{"parameters", static_cast<std::int64_t>(targets.size())}});
   if (control_.has_optional() || targets.version == 0 || targets.version != results_version_) {
     results_version_ = 0;
     results_.clear();

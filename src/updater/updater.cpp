@@ -7,6 +7,7 @@
 
 #include "core/caught.h"
 #include "core/error.h"
+#include "core/trace.h"
 #include "core/weight.h"
 #include "updater/reduced_step.h"
 #include "updater/stopwatch.h"
@@ -192,6 +193,7 @@ void Updater::check_slices() const {
 /// The window that the host has pushed into the reducer. What ranks must agree on is compared behind its exchanges,
 /// which may be under way.
 bool Updater::finish_pushed(const BufferList& params) {
+  const Phase phase("window", {{"window", progress_.windows}});
   check_slices();
   if (local_ || rounds_) {
     fail(GRADSTEP_ERR_INVALID_STATE,
@@ -215,6 +217,7 @@ bool Updater::finish_pushed(const BufferList& params) {
 
 /// The gradients of `buffers` are the window where no accumulator has gathered it.
 bool Updater::finish_window(StepBuffers buffers, double weight) {
+  const Phase phase("window", {{"window", progress_.windows}});
   if (progress_.window == Window::open) progress_.window = Window::full;
   const double* norm = nullptr;
   // Also where recover() has dropped the reducer since: a window that is stepped is not stepped again.

@@ -4,7 +4,10 @@
 
 #include <atomic>
 #include <barrier>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <gradstep/gradstep.hpp>
 #include <map>
 #include <mutex>
@@ -227,6 +230,34 @@ TEST(CppCommunicator, WhatCollectivesOfTheHostThrowIsTheCallsError) {
   }
   EXPECT_EQ(host.use_count(), 1);
   EXPECT_THROW(Communicator::host(context, nullptr), InvalidArgument);
+}
+
+TEST(CppCommunicator, ALauncherSaysTheRank) {
+  const Context context;
+  for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) unsetenv(name);
+  EXPECT_THROW(Communicator::from_environment(context), InvalidArgument);
+  setenv("PMI_RANK", "0", 1);
+  setenv("PMI_SIZE", "1", 1);
+  Communicator comm = Communicator::from_environment(context, {.timeout = 20s});
+  EXPECT_EQ(comm.rank(), 0);
+  EXPECT_EQ(comm.world_size(), 1);
+  comm.barrier();
+  EXPECT_NE(comm.counters("job=\"7\"").find("gradstep_comm_calls_total{call=\"barrier\",job=\"7\"} 1\n"),
+            std::string::npos);
+  EXPECT_THROW(static_cast<void>(comm.counters("{")), InvalidArgument);
+}
+
+TEST(CppTrace, CallsAreInTheFile) {
+  const Context context;
+  const std::string path = testing::TempDir() + "cpp_trace.json";
+  auto comms = Communicator::local(context, 1);
+  trace_start(path);
+  EXPECT_THROW(trace_start(path), InvalidState);
+  comms[0].barrier();
+  trace_stop();
+  std::ifstream file(path);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  EXPECT_NE(text.find("\"name\":\"barrier\""), std::string::npos);
 }
 
 }  // namespace

@@ -9,13 +9,15 @@ from typing import Any, NamedTuple, Protocol
 from gradstep import _native
 from gradstep._arrays import Array, empty, empty_like
 from gradstep._handle import Handle
+from gradstep._info import _sized
 from gradstep._numbers import integer, real, set_number
 from gradstep._options import enum_value, read_record
-from gradstep._rendezvous import find_store, own_place
 from gradstep._repr import describe
 from gradstep._streams import call_on_arrays
 from gradstep.context import Context, context_pointer
 from gradstep.errors import Error, InvalidArgument, InvalidState
+
+_RANK_OF_LAUNCHER = -1
 
 
 class Store(Protocol):
@@ -189,26 +191,53 @@ class Communicator:
     ) -> "Communicator":
         """Processes, wherever they are: as shm if all of them run on one machine, else as gloo.
 
-        Without arguments: those that torchrun, mpirun or srun has started, by what it says in the environment.
+        Without rank and world_size: as from_environment().
 
-        rank, world_size: 0 <= rank < world_size; None = the first pair that is set of RANK and WORLD_SIZE (torchrun),
-            OMPI_COMM_WORLD_RANK and _SIZE (Open MPI), PMI_RANK and PMI_SIZE (MPICH), SLURM_PROCID and
-            SLURM_STEP_NUM_TASKS (Slurm).
-        store: a directory that all ranks share, the bytes of unique_id("auto"), or a Store. None, with rank=None, = the
-            directory GRADSTEP_STORE; where all ranks run on one machine, a socket that nobody else finds; else
-            torchrun's own store; else rank 0, which listens at MASTER_ADDR (Slurm: the first machine), port
-            GRADSTEP_PORT (MASTER_PORT + 1; Slurm: 20000 + job id modulo 10000), and tells whoever asks. Finding this
-            store may take another `timeout`.
+        rank, world_size: 0 <= rank < world_size.
+        store: a directory that all ranks share, the bytes of unique_id("auto"), or a Store. None only with rank=None.
+        timeout: seconds, > 0, of every call.
+        network_interface, generation: as for gloo.
+        """
+        if (rank is None) != (world_size is None):
+            lacks, given = ("rank", "world_size") if rank is None else ("world_size", "rank")
+            raise InvalidArgument(f"{lacks}: must be given with {given}")
+        if rank is None or world_size is None:
+            rank, world_size = _RANK_OF_LAUNCHER, 1
+        elif store is None:
+            raise InvalidArgument("store: must be given with rank and world_size")
+        options = _options(rank, world_size, timeout, reduction_order, generation)
+        return cls._meet("auto", options, store, network_interface, context)
+
+    @classmethod
+    def from_environment(
+        cls,
+        engine: str = "auto",
+        store: "str | os.PathLike[str] | bytes | Store | None" = None,
+        timeout: float = 30.0,
+        network_interface: str | None = None,
+        *,
+        device: int = 0,
+        generation: int = 0,
+        reduction_order: str = "rank",
+        context: Context | None = None,
+    ) -> "Communicator":
+        """The processes that torchrun, mpirun, Slurm or Kubernetes has started, by what it says in the environment.
+
+        Rank and world size are the first pair that is set of RANK and WORLD_SIZE (torchrun, PyTorchJob),
+        OMPI_COMM_WORLD_RANK and _SIZE (Open MPI), PMI_RANK and PMI_SIZE (MPICH), SLURM_PROCID and SLURM_STEP_NUM_TASKS
+        (Slurm), PET_NODE_RANK and PET_NNODES (TrainJob), JOB_COMPLETION_INDEX and WORLD_SIZE (JobSet).
+
+        engine: "auto", "shm", "gloo" or "nccl", which uses CUDA device `device`.
+        store: a directory that all ranks share, the bytes of unique_id(engine), or a Store. None = the directory
+            GRADSTEP_STORE; where all ranks run on one machine, a socket that nobody else finds; else rank 0, which
+            listens at MASTER_ADDR (Slurm: the first machine), port GRADSTEP_PORT (MASTER_PORT + 1; Slurm: 20000 + job
+            id modulo 10000).
         timeout: seconds, > 0, of every call.
         network_interface, generation: as for gloo. Calls without a store need no generation.
         """
-        if store is None and rank is not None:
-            raise InvalidArgument("store: must be given with rank and world_size")
-        rank, world_size = own_place(rank, world_size)
-        options = _options(rank, world_size, timeout, reduction_order, generation)
-        if store is None:
-            store = find_store(timeout, network_interface)
-        return cls._meet("auto", options, store, network_interface, context)
+        options = _options(_RANK_OF_LAUNCHER, 1, timeout, reduction_order, generation)
+        set_number(options, "device", device, "device")
+        return cls._meet(engine, options, store, network_interface, context)
 
     @classmethod
     def nccl(
@@ -247,7 +276,7 @@ class Communicator:
         cls,
         engine: str,
         options: Any,
-        store: "str | os.PathLike[str] | bytes | Store",
+        store: "str | os.PathLike[str] | bytes | Store | None",
         network_interface: str | None,
         context: Context | None,
     ) -> "Communicator":
@@ -419,6 +448,10 @@ class Communicator:
         statistics = _native.comm_statistics()
         _native.comm_stats(self._pointer, statistics)
         return read_record(statistics, CommunicatorStatistics)
+
+    def counters(self, labels: str | None = None) -> str:
+        """stats() as text for Prometheus; labels: put into every line's braces, such as 'job="7"'. Not collective."""
+        return str(_sized(_native.comm_counters, self._pointer, labels))
 
     def close(self) -> None:
         """Lets go of the peers. Never blocks. Not collective."""

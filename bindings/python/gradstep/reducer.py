@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from gradstep import _native
 from gradstep._arrays import Array, Gradients, scalar, schema, view
 from gradstep._handle import Handle
+from gradstep._info import _sized
 from gradstep._keywords import Keyword, documented, enums_of
 from gradstep._numbers import index, real
 from gradstep._options import read_record, read_records, set_options
@@ -236,6 +237,10 @@ class Reducer(SavedState):
     def norm(self) -> Any:
         """The Euclidean norm over all reduced gradients: a float, or a DeviceArray of one float64."""
         return scalar(self._handle.call(_native.reducer_norm), self._handle)
+
+    def counters(self, labels: str | None = None) -> str:
+        """stats() as text for Prometheus; labels: put into every line's braces, such as 'job="7"'. Not collective."""
+        return str(_sized(_native.reducer_counters, self._pointer, labels))
 
     def stats(self) -> ReducerStatistics:
         """What the reducer has done since creation."""

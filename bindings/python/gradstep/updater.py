@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple, TypedDict, Unpack
 from gradstep import _native
 from gradstep._arrays import Arrays, Gradients
 from gradstep._handle import Handle
+from gradstep._info import _sized
 from gradstep._keywords import Keyword, documented
 from gradstep._numbers import real
 from gradstep._options import read_record, set_options
@@ -139,6 +140,10 @@ class Updater(SavedState):
         Returns at once; on the CPU it is false only while a reducer exchanges behind the caller's work.
         """
         return _native.updater_poll(self._pointer)
+
+    def counters(self, labels: str | None = None) -> str:
+        """stats() as text for Prometheus; labels: put into every line's braces, such as 'job="7"'. Not collective."""
+        return str(_sized(_native.updater_counters, self._pointer, labels))
 
     def stats(self) -> UpdaterStatistics:
         """Pushes, windows, steps and where the time went."""

@@ -94,7 +94,7 @@ typedef struct gradstep_store {
 
 typedef struct gradstep_comm_options {
   uint32_t struct_size;
-  int32_t rank;            /* 0 to world_size - 1, default 0 */
+  int32_t rank;            /* 0 to world_size - 1, default 0; -1 = it and world_size are the launcher's, see create */
   int32_t world_size;      /* >= 1, default 1 */
   int32_t reduction_order; /* enum gradstep_reduction_order, default RANK */
   const char* engine;      /* "self", "shm", "gloo", "auto", "mpi", "nccl" */
@@ -102,14 +102,16 @@ typedef struct gradstep_comm_options {
 
   /* Rendezvous of shm, gloo, auto and nccl, one of: the bytes of gradstep_comm_unique_id, made by one rank and carried
    * to all; a store of the host; the path of a directory that all ranks share (made if it is not there; what others
-   * have put in a key's place there, a link or a FIFO, is IO at once, and is never written through). */
+   * have put in a key's place there, a link or a FIFO, is IO at once, and is never written through). With rank -1 none
+   * is needed. */
   const void* id;
   size_t id_len; /* bytes at id */
   const gradstep_store* store;
   const char* store_path;
 
-  /* Its name or address, for gloo; NULL = that of the host's name, else loopback. Where that is loopback, and an id's
-   * store is reached from another address of this machine, it is the latter. */
+  /* Its name or address, for gloo; NULL = that of the host's name. Where that is loopback, it is the address from which
+   * the store is reached, or that of the route to other machines where the store does not say one; loopback only where
+   * the store is at one, too, or the machine has no other. */
   const char* network_interface;
   int64_t generation; /* a new number for each communicator made through the same store */
   int32_t device;     /* of nccl: the number of this rank's CUDA device */
@@ -201,18 +203,33 @@ typedef struct gradstep_comm_statistics {
 GRADSTEP_API gradstep_status gradstep_comm_options_init(gradstep_comm_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
 
 /*
- * Connects (collective; all ranks pass the same engine, world_size, generation and reduction_order). shm takes at most
- * 256 ranks, which must see each other's processes (one machine, one namespace of process numbers, one user) through
- * /proc; it uses at most 1 MiB of memory per rank, or 16 KiB per pair of ranks if that is more, and none of /dev/shm.
+ * Connects (collective; all ranks pass the same engine, world_size, generation and reduction_order).
+ *
+ * options NULL = engine "auto" with rank -1: the ranks that a launcher has started. Rank and world size are then the
+ * first pair that the environment has of
+ *   RANK and WORLD_SIZE                             torchrun; a PyTorchJob of Kubernetes
+ *   OMPI_COMM_WORLD_RANK and OMPI_COMM_WORLD_SIZE   Open MPI
+ *   PMI_RANK and PMI_SIZE                           MPICH, and whatever speaks PMI
+ *   SLURM_PROCID and SLURM_STEP_NUM_TASKS           Slurm
+ *   PET_NODE_RANK and PET_NNODES                    a TrainJob of Kubernetes, without torchrun
+ *   JOB_COMPLETION_INDEX and WORLD_SIZE             a JobSet of Kubernetes
+ * and they meet, unless the options have a rendezvous: in the folder GRADSTEP_STORE; where the launcher says that all
+ * run on one machine, at a local socket that answers this user alone; else at rank 0, which listens at MASTER_ADDR
+ * (Slurm: the step's first machine), port GRADSTEP_PORT, else MASTER_PORT + 1 (Slurm: 20000 + job id modulo 10000).
+ * A process makes such calls one after the other, in the same order on all ranks; they need no generation. Whoever
+ * reaches the port and knows the job's variables can join, as with torch.distributed's store.
+ *
+ * shm takes at most 256 ranks, which must see each other's processes (one machine, one namespace of process numbers,
+ * one user) through /proc; it uses at most 1 MiB of memory per rank, or 16 KiB per pair of ranks if that is more, and none of /dev/shm.
  * Where the system lets ranks read each other's memory (process_vm_readv), messages from 128 KiB on are not copied
  * there. auto takes shm where it can and gloo elsewhere, the same on all ranks; gradstep_comm_engine tells which. gloo
  * and auto take at most 4096 ranks.
  * *out is the caller's to destroy.
- * Returns: INVALID_ARGUMENT (rank outside the world, no or two rendezvous, unknown engine), BACKEND_UNAVAILABLE
- * (no plugin), TIMEOUT (a peer did not come), PEER_LOST (it died meanwhile), ABORTED (the context's interrupt),
+ * Returns: INVALID_ARGUMENT (rank outside the world, no or two rendezvous, unknown engine; rank -1: the text names the
+ * variables that were looked for, what was found and what contradicts), BACKEND_UNAVAILABLE (no plugin), TIMEOUT (a peer did not come), PEER_LOST (it died meanwhile), ABORTED (the context's interrupt),
  * MISMATCH (ranks disagree on engine, world_size or reduction_order), UNSUPPORTED (shm between machines), CALLBACK (the
- * host's store failed), OUT_OF_MEMORY, IO (the store; gloo: no file descriptor left, of which it takes one for each
- * peer).
+ * host's store failed), OUT_OF_MEMORY, IO (the store; rank 0's port is taken; gloo: no file descriptor left, of which it
+ * takes one for each peer).
  */
 GRADSTEP_API gradstep_status gradstep_comm_create(gradstep_context* context, const gradstep_comm_options* options,
                                                   gradstep_comm** out) GRADSTEP_NOEXCEPT;

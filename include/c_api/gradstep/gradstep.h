@@ -28,6 +28,7 @@
 #include "gradstep/sharding.h"
 #include "gradstep/state.h"
 #include "gradstep/tensor.h"
+#include "gradstep/trace.h"
 #include "gradstep/updater.h"
 
 #endif /* GRADSTEP_GRADSTEP_H */

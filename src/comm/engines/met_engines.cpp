@@ -6,17 +6,23 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "comm/communicator.h"
 #include "comm/communicators.h"
 #include "comm/engines/peer_processes.h"
+#include "comm/rendezvous/launch.h"
 #include "comm/rendezvous/rendezvous.h"
+#include "core/error.h"
 
 namespace gradstep {
 
 namespace {
+
+/// Of options.rank: rank and world size, and where none is given the store, are the launcher's.
+constexpr std::int32_t kRankOfLauncher = -1;
 
 /// Whether every rank could open the memory of every other one: all see the same processes, as the same user.
 /// `asked`: the engine that the host has asked for. `room`: where they meet.
@@ -41,10 +47,23 @@ std::shared_ptr<Communicator> make_met_communicator(std::shared_ptr<Context> con
   const bool on_devices = std::string_view(asked.engine) == "nccl";
   gradstep_comm_options options = asked;
   if (on_devices) options.engine = "auto";
+  std::optional<Launch> launch;
+  if (asked.rank == kRankOfLauncher) {
+    launch = read_launch(environment_of_process);
+    options.rank = launch->rank;
+    options.world_size = launch->world_size;
+  }
   const std::string_view name = options.engine;
   const CommSettings settings = comm_settings(options);
   const Deadline deadline = Deadline::after_ms(settings.timeout_ms);
-  const auto store = open_store(options, name == "shm" ? kMaxShmRanks : kMaxGlooRanks, deadline);
+  Deadline asks_from = Deadline::after_ms(0);
+  const auto poll = [&] {
+    if (!asks_from.passed()) return;
+    if (context->interrupted()) fail(GRADSTEP_ERR_ABORTED, "the host interrupted the call");
+    asks_from = Deadline::after_ms(kInterruptPoll.count());
+  };
+  const auto store =
+      open_store(options, name == "shm" ? kMaxShmRanks : kMaxGlooRanks, deadline, launch ? &*launch : nullptr, poll);
   const bool shares_memory =
       name == "shm" || (name == "auto" && share_a_host(*store, *context, asked.engine, options, deadline) &&
                         options.world_size <= kMaxShmRanks);

@@ -82,11 +82,22 @@ std::optional<NetworkAddress> address_of_name(const char* name) {
   return found;
 }
 
-NetworkAddress loopback() {
+/// From which this machine reaches others: the source of its route to a network that is for documents alone (RFC 5737).
+/// Nothing is sent.
+std::optional<NetworkAddress> outward_address() {
+  constexpr in_addr_t kSomewhere = 0xC0000201;  // 192.0.2.1
   sockaddr_in v4{};
   v4.sin_family = AF_INET;
-  v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return copy_of(reinterpret_cast<const sockaddr*>(&v4), sizeof v4);
+  v4.sin_addr.s_addr = htonl(kSomewhere);
+  v4.sin_port = htons(9);
+  const FileDescriptor probe(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  NetworkAddress own;
+  own.length = sizeof own.storage;
+  if (!probe.valid() || ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&v4), sizeof v4) != 0 ||
+      ::getsockname(probe.get(), reinterpret_cast<sockaddr*>(&own.storage), &own.length) != 0 || own.is_loopback()) {
+    return std::nullopt;
+  }
+  return own;
 }
 
 }  // namespace
@@ -125,6 +136,13 @@ std::string NetworkAddress::text() const {
   return failed == 0 ? name.data() : "?";
 }
 
+NetworkAddress loopback_address() {
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  v4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  return copy_of(reinterpret_cast<const sockaddr*>(&v4), sizeof v4);
+}
+
 std::string own_host_name() {
   std::array<char, 256> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
@@ -139,10 +157,10 @@ NetworkAddress own_address(const char* network_interface, const std::optional<Ne
         network_interface);
   }
   const auto named = address_of_name(own_host_name().c_str());
-  const NetworkAddress address = named && !named->is_link_local() ? *named : loopback();
-  const bool is_reached = reached_from && !reached_from->is_loopback() && !reached_from->is_link_local();
-  if (!address.is_loopback() || !is_reached) return address;
-  NetworkAddress chosen = *reached_from;
+  const NetworkAddress address = named && !named->is_link_local() ? *named : loopback_address();
+  if (!address.is_loopback()) return address;
+  NetworkAddress chosen = reached_from ? *reached_from : outward_address().value_or(address);
+  if (chosen.is_loopback() || chosen.is_link_local()) return address;
   chosen.set_port(0);
   return chosen;
 }

@@ -29,13 +29,17 @@ struct NetworkAddress {
   std::string text() const;
 };
 
+/// 127.0.0.1.
+NetworkAddress loopback_address();
+
 /// As gethostname says it; "?" if it does not.
 std::string own_host_name();
 
 /// `network_interface` is the name of a network interface, or a host name or address of this machine; NULL = the
-/// address of the host's name if it is one of this machine and not link-local, else 127.0.0.1. If that is a loopback
-/// address, as Debian's /etc/hosts has it, and `reached_from` is not, it is the latter: other machines reach it. Throws
-/// INVALID_ARGUMENT.
+/// address of the host's name if it is one of this machine and not link-local. If that is a loopback address, as
+/// Debian's /etc/hosts has it, other machines cannot reach it: then it is `reached_from`, the address from which the
+/// store is reached, or that of the route to other machines where the store does not say one. It is a loopback address
+/// only where the store, too, is at one, or this machine has no other. Throws INVALID_ARGUMENT.
 NetworkAddress own_address(const char* network_interface,
                            const std::optional<NetworkAddress>& reached_from = std::nullopt);
 

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "comm/callbacks.h"
+#include "comm/rendezvous/launched_store.h"
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/random_bytes.h"
@@ -49,7 +50,7 @@ Rendezvous& rendezvous(void* user) { return *static_cast<Rendezvous*>(user); }
 }  // namespace
 
 std::unique_ptr<Store> open_store(const gradstep_comm_options& options, std::int32_t max_ranks,
-                                  const Deadline& deadline) {
+                                  const Deadline& deadline, const Launch* launch, FunctionRef<void()> poll) {
   if (options.world_size < 1 || options.world_size > max_ranks) {
     fail_argument("options.world_size: is {}, expected 1 to {}", options.world_size, max_ranks);
   }
@@ -58,6 +59,9 @@ std::unique_ptr<Store> open_store(const gradstep_comm_options& options, std::int
   }
   const int given =
       (options.id != nullptr ? 1 : 0) + (options.store != nullptr ? 1 : 0) + (options.store_path != nullptr ? 1 : 0);
+  if (given == 0 && launch != nullptr) {
+    return open_launched_store(*launch, environment_of_process, next_launched_call(), deadline, poll);
+  }
   if (given != 1) {
     fail_argument("options: {} of id, store and store_path are given, expected exactly one", given);
   }
@@ -195,11 +199,14 @@ std::size_t Rendezvous::get(const char* kind, std::int32_t rank, const Deadline&
     if (find(kind, rank, length, Deadline::after_ms(slice))) return length;
     poll_interrupt();
   } while (!deadline.passed());
-  const std::optional<NetworkAddress> own = store_.reached_from();
+  std::string about = store_.about();
+  if (const auto own = store_.reached_from(); about.empty() && own && own->is_loopback()) {
+    about =
+        " (the store of the id is at a loopback address, which other machines cannot reach: "
+        "gradstep_comm_unique_id_ex takes a network_interface)";
+  }
   fail(GRADSTEP_ERR_TIMEOUT, "rank {} of {} did not come to the rendezvous until the deadline{}", rank, world_size_,
-       own && own->is_loopback() ? " (the store of the id is at a loopback address, which other machines cannot reach: "
-                                   "gradstep_comm_unique_id_ex takes a network_interface)"
-                                 : "");
+       about);
 }
 
 bool Rendezvous::find(const char* kind, std::int32_t rank, std::size_t& length, const Deadline& deadline) {

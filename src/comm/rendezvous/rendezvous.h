@@ -13,15 +13,17 @@
 
 #include "backend/context.h"
 #include "backend/plugin.h"
+#include "comm/rendezvous/launch.h"
 #include "comm/rendezvous/store.h"
 #include "core/deadline.h"
 
 namespace gradstep {
 
 /// The store that the options name. Throws INVALID_ARGUMENT unless they have a rank of a world of at most `max_ranks`,
-/// and exactly one of id, store and store_path.
+/// and exactly one of id, store and store_path; or none where there is a `launch`, whose ranks then meet by
+/// open_launched_store().
 std::unique_ptr<Store> open_store(const gradstep_comm_options& options, std::int32_t max_ranks,
-                                  const Deadline& deadline);
+                                  const Deadline& deadline, const Launch* launch, FunctionRef<void()> poll);
 
 class Rendezvous {
  public:

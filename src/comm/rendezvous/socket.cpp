@@ -5,6 +5,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -36,16 +37,37 @@ bool would_block() { return errno == EAGAIN || errno == EWOULDBLOCK; }
 
 }  // namespace
 
-FileDescriptor listen_on(NetworkAddress& address) {
+FileDescriptor listen_at(const NetworkAddress& address) {
   FileDescriptor listener(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!listener.valid()) fail_io("socket");
-  address.set_port(0);
+  const int on = 1;  // connections of an earlier store that linger do not keep the port
+  ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (::bind(listener.get(), address.get(), address.length) != 0) fail_io("bind");
   if (::listen(listener.get(), SOMAXCONN) != 0) fail_io("listen");
-  if (::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address.storage), &address.length) != 0) {
+  return listener;
+}
+
+FileDescriptor listen_on(NetworkAddress& address) {
+  address.set_port(0);
+  FileDescriptor listener = listen_at(address);
+  address = local_address(listener);
+  return listener;
+}
+
+NetworkAddress local_address(const FileDescriptor& socket) {
+  NetworkAddress address;
+  address.length = sizeof address.storage;
+  if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address.storage), &address.length) != 0) {
     fail_io("getsockname");
   }
-  return listener;
+  return address;
+}
+
+bool is_of_this_user(const FileDescriptor& socket) {
+  if (local_address(socket).family() != AF_UNIX) return true;
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  return ::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.uid == ::geteuid();
 }
 
 FileDescriptor connect_to(const NetworkAddress& address, const Deadline& deadline) {

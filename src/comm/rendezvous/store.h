@@ -16,6 +16,10 @@
 
 namespace gradstep {
 
+namespace tcp_store {
+struct Id;
+}
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -29,6 +33,9 @@ class Store {
 
   /// The address of this machine from which it reaches the store, where that is over the network.
   virtual std::optional<NetworkAddress> reached_from() const { return std::nullopt; }
+
+  /// " (...)" for a message that says who did not come; "" = there is nothing to add.
+  virtual std::string about() const { return {}; }
 };
 
 /// Files in a directory that all ranks share; made if it does not exist. Throws IO.
@@ -40,5 +47,9 @@ std::unique_ptr<Store> wrap_host_store(const gradstep_store& store);
 /// The server behind the bytes of gradstep_comm_unique_id. Throws INVALID_ARGUMENT, TIMEOUT or IO.
 std::unique_ptr<Store> connect_tcp_store(const void* id, std::size_t id_length, std::int32_t rank,
                                          std::int32_t world_size, const Deadline& deadline);
+
+/// One call to such a server. Throws TIMEOUT or IO.
+std::unique_ptr<Store> call_tcp_store(const tcp_store::Id& id, std::int32_t rank, std::int32_t world_size,
+                                      const Deadline& deadline);
 
 }  // namespace gradstep

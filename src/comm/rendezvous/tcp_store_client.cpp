@@ -64,10 +64,8 @@ class TcpStoreClient final : public Store {
   }
 
   std::optional<NetworkAddress> reached_from() const override {
-    NetworkAddress own;
-    own.length = sizeof own.storage;
-    if (getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&own.storage), &own.length) != 0) return std::nullopt;
-    return own;
+    const NetworkAddress own = local_address(socket_);
+    return own.family() == AF_UNIX ? loopback_address() : own;
   }
 
  private:
@@ -150,6 +148,7 @@ class TcpStoreClient final : public Store {
   void call() {
     ++calls_;
     socket_ = connect_to(address_, deadline_);
+    if (!is_of_this_user(socket_)) fail(GRADSTEP_ERR_IO, "another user's process serves there");
     unsent_ = asked_;
     received_.clear();
     try {
@@ -173,12 +172,17 @@ class TcpStoreClient final : public Store {
 
 }  // namespace
 
+std::unique_ptr<Store> call_tcp_store(const Id& id, std::int32_t rank, std::int32_t world_size,
+                                      const Deadline& deadline) {
+  const Hello hello{id.token, htonl(static_cast<std::uint32_t>(rank)), htonl(static_cast<std::uint32_t>(world_size))};
+  return std::make_unique<TcpStoreClient>(id.address, hello, deadline);
+}
+
 std::unique_ptr<Store> connect_tcp_store(const void* id_bytes, std::size_t id_length, std::int32_t rank,
                                          std::int32_t world_size, const Deadline& deadline) {
   const Id id = decode(id_bytes, id_length);
   try {
-    const Hello hello{id.token, htonl(static_cast<std::uint32_t>(rank)), htonl(static_cast<std::uint32_t>(world_size))};
-    return std::make_unique<TcpStoreClient>(id.address, hello, deadline);
+    return call_tcp_store(id, rank, world_size, deadline);
   } catch (const Error& error) {
     const char* hint = id.address.is_loopback()
                            ? "; or it runs on another machine, and must give gradstep_comm_unique_id a "

@@ -71,8 +71,9 @@ FileDescriptor spare_descriptor() { return FileDescriptor(::open("/dev/null", O_
 
 class Server {
  public:
-  Server(FileDescriptor listener, const Token& token, const StoreLimits& limits)
-      : listener_(std::move(listener)), limits_(limits) {
+  Server(FileDescriptor listener, const Token& token, const StoreLimits& limits,
+         std::shared_ptr<StoreVisitors> visitors)
+      : listener_(std::move(listener)), limits_(limits), visitors_(std::move(visitors)) {
     contents_.token = token;
     if (limits_.strangers == 0) limits_.strangers = most_strangers();
   }
@@ -92,7 +93,7 @@ class Server {
 
  private:
   bool finished() const {
-    return contents_.all_ranks_came() &&
+    return (contents_.all_ranks_came() || closed_) &&
            std::all_of(clients_.begin(), clients_.end(), std::mem_fn(&Client::is_stranger));
   }
 
@@ -160,6 +161,7 @@ class Server {
       }
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
       if (errno == EINTR || errno == ECONNABORTED) continue;
+      if (errno == EINVAL) closed_ = true;  // shut down: nobody calls any more
       if (errno == EMFILE || errno == ENFILE) {
         if (!caller_waits()) return;  // for want of descriptors accept4 does not even look whether anybody is there
         if (make_room()) continue;
@@ -175,6 +177,7 @@ class Server {
   }
 
   void admit(FileDescriptor socket) {
+    if (!is_of_this_user(socket)) return;
     Client& client = clients_.emplace_back(std::move(socket), contents_, Clock::now() + limits_.hello);
     read_from(client);
     if (client.gone || client.session.is_broken()) return clients_.pop_back();
@@ -202,6 +205,7 @@ class Server {
   }
 
   void read_from(Client& client) {
+    const bool was_stranger = client.is_stranger();
     std::array<char, 16384> chunk{};
     for (int n = 0; n < kChunksPerTurn && !client.gone && client.session.room() > 0; ++n) {
       const std::size_t most = std::min(chunk.size(), client.session.room());
@@ -214,6 +218,9 @@ class Server {
       } else if (errno != EINTR) {
         break;
       }
+    }
+    if (was_stranger && !client.is_stranger() && visitors_ != nullptr) {
+      visitors_->add(contents_.ranks, local_address(client.socket));
     }
     write_to(client);
   }
@@ -235,7 +242,9 @@ class Server {
   FileDescriptor listener_;
   FileDescriptor spare_ = spare_descriptor();
   StoreLimits limits_;
+  std::shared_ptr<StoreVisitors> visitors_;
   Contents contents_;
+  bool closed_ = false;
   std::list<Client> clients_;  // in the order in which they came
   Clock::time_point last_used_;
   Clock::time_point admits_from_;
@@ -261,12 +270,32 @@ Id start_tcp_store(const char* network_interface, const StoreLimits& limits) {
                   network_interface);
   }
   fill_random(id.token.data(), id.token.size());
-  FileDescriptor listener = listen_on(id.address);
-  auto server = std::make_unique<Server>(std::move(listener), id.token, limits);
+  serve_tcp_store(listen_on(id.address), id.token, limits, nullptr);
+  return id;
+}
+
+void serve_tcp_store(FileDescriptor listener, const Token& token, const StoreLimits& limits,
+                     std::shared_ptr<StoreVisitors> visitors) {
+  auto server = std::make_unique<Server>(std::move(listener), token, limits, std::move(visitors));
   const pthread_t thread = start_thread(&serve, server.get());
   static_cast<void>(server.release());  // the thread's now
   pthread_detach(thread);
-  return id;
+}
+
+std::optional<NetworkAddress> StoreVisitors::reached_at() const {
+  const std::lock_guard lock(mutex_);
+  return reached_at_;
+}
+
+std::set<std::uint32_t> StoreVisitors::ranks() const {
+  const std::lock_guard lock(mutex_);
+  return ranks_;
+}
+
+void StoreVisitors::add(const std::set<std::uint32_t>& ranks, const NetworkAddress& at) {
+  const std::lock_guard lock(mutex_);
+  ranks_ = ranks;
+  if (at.family() != AF_UNIX && !at.is_loopback()) reached_at_ = at;
 }
 
 }  // namespace gradstep

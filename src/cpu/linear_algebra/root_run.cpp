@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/trace.h"
 #include "cpu/linear_algebra/stored_matrix.h"
 
 namespace gradstep::cpu {
@@ -41,6 +42,7 @@ void CpuRootRun::begin(std::span<const RootJob> jobs, std::span<RootRecord> reco
 void CpuRootRun::run(std::size_t at, const RootTools& tools) {
   const RootJob& job = jobs_[at];
   if (job.action == RootAction::none) return;
+  const Phase phase("roots", {{"rows", job.n}});
   const Workspaces::Lent workspace(workspaces_);
   if (job.action != RootAction::root) {
     records_[at] = compute_basis(job, tools, *workspace);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/trace.h"
 #include "optim/shampoo/step_staging.h"
 
 namespace gradstep {
@@ -59,6 +60,7 @@ void RootSchedule::refresh(std::int64_t t, const PreconditioningStep& step,
 
 /// At once and without a copy of the statistics, by the jobs that reserve() has filled in.
 void RootSchedule::refresh_here(std::int64_t t) {
+  const Phase phase("roots", {{"jobs", static_cast<std::int64_t>(own_.count)}});
   const std::span<const Task> tasks = std::span(tasks_).subspan(own_.begin, own_.count);
   const std::span<RootJob> jobs = std::span(jobs_).subspan(own_.begin, own_.count);
   preconditioning_.refresh_roots(jobs, records_, site_.queue());

@@ -201,7 +201,7 @@ TEST(HostSums, InsideAHostBytesMayTravelByAnotherEngine) {
       EXPECT_EQ(members.size(), 2);
       options.rank = comm.rank() == members[0] ? 0 : 1;
       options.world_size = 2;
-      const auto store = open_store(options, kMaxShmRanks, comm.deadline());
+      const auto store = open_store(options, kMaxShmRanks, comm.deadline(), nullptr, [] {});
       return connect_shm(*store, *context, options, "hosts/" + std::to_string(members[0]) + "/", comm.deadline());
     };
     comm.group_by_hosts(hosts, comm.deadline(), connect);

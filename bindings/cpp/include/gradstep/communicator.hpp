@@ -71,6 +71,14 @@ class Communicator {
     handle_.reset(made);
   }
 
+  /// The ranks that torchrun, mpirun, Slurm or Kubernetes has started, by what it says in the environment: of `options`
+  /// rank and world size are not read, an empty engine is "auto", and a rendezvous is not needed. Collective.
+  static Communicator from_environment(const Context& context, CommOptions options = {}) {
+    if (options.engine.empty()) options.engine = "auto";
+    options.rank = -1;
+    return {context, options};
+  }
+
   /// One communicator for each thread that plays a rank. Not collective.
   static std::vector<Communicator> local(const Context& context, std::int32_t world_size,
                                          const ConnectOptions& options = {}) {
@@ -201,6 +209,13 @@ class Communicator {
     auto found = detail::sized<CommStatistics>();
     check(gradstep_comm_stats(c(), &found));
     return found;
+  }
+
+  /// statistics() as text for Prometheus. `labels` go into every line's braces: `job="7"`.
+  [[nodiscard]] std::string counters(const std::string& labels = {}) const {
+    return detail::text_of([&](char* buf, std::size_t cap, std::size_t* len) {
+      return gradstep_comm_counters(c(), labels.c_str(), buf, cap, len);
+    });
   }
 
   [[nodiscard]] gradstep_comm* c() const noexcept { return handle_.get(); }

@@ -22,4 +22,5 @@
 #include <gradstep/saved_state.hpp>
 #include <gradstep/schedule.hpp>
 #include <gradstep/tensor.hpp>
+#include <gradstep/trace.hpp>
 #include <gradstep/updater.hpp>

@@ -91,6 +91,13 @@ class Reducer : public SavedState<Reducer, gradstep_reducer_save, gradstep_reduc
     return found;
   }
 
+  /// statistics() as text for Prometheus. `labels` go into every line's braces: `job="7"`.
+  [[nodiscard]] std::string counters(const std::string& labels = {}) const {
+    return detail::text_of([&](char* buf, std::size_t cap, std::size_t* len) {
+      return gradstep_reducer_counters(c(), labels.c_str(), buf, cap, len);
+    });
+  }
+
   [[nodiscard]] gradstep_reducer* c() const noexcept { return handle_.get(); }
 
  private:

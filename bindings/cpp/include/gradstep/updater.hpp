@@ -58,6 +58,13 @@ class Updater : public SavedState<Updater, gradstep_updater_save, gradstep_updat
     return found;
   }
 
+  /// statistics() as text for Prometheus. `labels` go into every line's braces: `job="7"`.
+  [[nodiscard]] std::string counters(const std::string& labels = {}) const {
+    return detail::text_of([&](char* buf, std::size_t cap, std::size_t* len) {
+      return gradstep_updater_counters(c(), labels.c_str(), buf, cap, len);
+    });
+  }
+
   [[nodiscard]] gradstep_updater* c() const noexcept { return handle_.get(); }
 
  private:

@@ -37,13 +37,13 @@ export SGD, RMSProp, AdaGrad, Adam, AdamW, Shampoo, NamedRule, define_rule, desc
        deltas!, adjust!, hyper_parameter, step_count, set_step_count!, state_names, state, set_state!, average, average!, copy_state!,
        metrics, memory, state_bytes
 export Accumulator, Rows, add!, flush!, reset!, gradients, sums, gradient_norm, window
-export Communicator, self_communicator, local_communicators, connect, mpi_communicator, unique_id, rank, world_size,
+export Communicator, self_communicator, local_communicators, connect, from_environment, mpi_communicator, unique_id, rank, world_size,
        local_rank, engine, all_reduce!, all_gather, reduce_scatter, send, receive!, barrier, vote, duplicate, abort,
-       broken_by, statistics, HostCollectives, host_communicator
+       broken_by, statistics, counters, HostCollectives, host_communicator
 export Reducer, reduce!, begin!, wait!, cancel!, set_loss_scale!, is_done, residual, channel_statistics
 export Updater, recover!, shard!
 export save, load!
-export library_version, build_info, backend_available, backend_status, load_backend, predict_costs, measured_costs
+export library_version, build_info, backend_available, backend_status, load_backend, predict_costs, measured_costs, trace_start, trace_stop
 
 __init__() = C.load()
 

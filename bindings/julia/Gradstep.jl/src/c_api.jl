@@ -785,6 +785,11 @@ const FIELD_WORDS = Dict{Tuple{DataType, Symbol}, Any}(
 @c gradstep_parameter_list_clear(list::Ptr{gradstep_parameter_list})::Int32
 @c gradstep_parameter_list_data(list::Ptr{gradstep_parameter_list})::Ptr{gradstep_parameter}
 @c gradstep_parameter_list_size(list::Ptr{gradstep_parameter_list})::Csize_t
+@c gradstep_trace_start(path::Cstring)::Int32
+@c gradstep_trace_stop()::Int32
+@c gradstep_comm_counters(comm::Ptr{gradstep_comm}, labels::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c gradstep_reducer_counters(reducer::Ptr{gradstep_reducer}, labels::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
+@c gradstep_updater_counters(updater::Ptr{gradstep_updater}, labels::Cstring, buf::Ptr{UInt8}, cap::Csize_t, len::Ptr{Csize_t})::Int32
 @c gradstep_updater_options_init(o::Ptr{gradstep_updater_options}, struct_size::Csize_t)::Int32
 @c gradstep_updater_create(context::Ptr{gradstep_context}, optimizer::Ptr{gradstep_optimizer}, accumulator::Ptr{gradstep_accumulator}, reducer::Ptr{gradstep_reducer}, options::Ptr{gradstep_updater_options}, out::Ptr{Ptr{gradstep_updater}})::Int32
 @c gradstep_updater_destroy(updater::Ptr{gradstep_updater})::Cvoid

@@ -74,6 +74,14 @@ function connect(engine, rank::Integer, world_size::Integer, store; timeout = 30
     end
 end
 
+"""
+    from_environment(engine = "auto"; store, timeout = 30, network_interface, generation = 0, reduction_order = :rank, context)
+
+Connects the processes that torchrun, mpirun, Slurm or Kubernetes has started, by what it says in the environment;
+`gradstep_comm_create` in `comm.h` lists the variables. Without a `store` they meet where the environment says.
+"""
+from_environment(engine = "auto"; store = nothing, options...) = connect(engine, -1, 1, store; options...)
+
 text_pointer(::Nothing) = Ptr{UInt8}(C_NULL)
 text_pointer(text::String) = Ptr{UInt8}(Base.unsafe_convert(Cstring, text))
 
@@ -321,3 +329,13 @@ Of a communicator: its calls, bytes and time; of an `Updater`: its pushes, windo
 each bucket. Named tuples, counted since creation.
 """
 statistics(comm::Communicator) = statistics(C.gradstep_comm_stats, C.gradstep_comm_statistics, comm.handle)
+
+"""
+    counters(handle; labels = "")
+
+The statistics of a communicator, reducer or updater as text for Prometheus. `labels` go into the braces of every line:
+`"job=\\"7\\""`.
+"""
+counters(comm::Communicator; labels = "") = counters_text(C.gradstep_comm_counters, comm.handle, labels)
+
+counters_text(f, handle, labels) = exclusive_text((pointer, arguments...) -> f(pointer, String(labels), arguments...), handle)

@@ -61,3 +61,18 @@ function measured_costs(; context = nothing)
     names = filter(name -> endswith(string(name), "_seconds"), fieldnames(C.gradstep_cost_options))
     return NamedTuple{names}(map(name -> getfield(fields[], name), names))
 end
+
+"""
+    trace_start(path)
+
+From here on this process writes what it does into a new file at `path`, as Trace Event JSON for chrome://tracing and
+Perfetto; `nothing`: as ranges of NVTX alone.
+"""
+trace_start(path) = check(C.gradstep_trace_start(path === nothing ? C_NULL : String(path)))
+
+"""
+    trace_stop()
+
+Completes the file of `trace_start`. Nothing where no trace is on.
+"""
+trace_stop() = check(C.gradstep_trace_stop())

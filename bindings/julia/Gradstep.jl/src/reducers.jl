@@ -139,3 +139,5 @@ What the reducer's own channel has done, as `statistics` of a communicator.
 """
 channel_statistics(reducer::Reducer) =
     statistics(C.gradstep_reducer_comm_stats, C.gradstep_comm_statistics, reducer.handle)
+
+counters(reducer::Reducer; labels = "") = counters_text(C.gradstep_reducer_counters, reducer.handle, labels)

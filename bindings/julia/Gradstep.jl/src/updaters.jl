@@ -116,3 +116,5 @@ function shard!(optimizer::Optimizer, comm::Union{Nothing, Communicator}; option
     end
     return optimizer
 end
+
+counters(updater::Updater; labels = "") = counters_text(C.gradstep_updater_counters, updater.handle, labels)

@@ -39,6 +39,29 @@ for engine_name in ("shm", "gloo")
     end
 end
 
+@testset "ranks of a launcher" begin
+    code = """
+    using Gradstep
+    comm = from_environment()
+    barrier(comm)
+    print(rank(comm), " of ", world_size(comm), " by ", engine(comm))
+    """
+    @test in_processes(code, 2, "LOCAL_WORLD_SIZE" => "2") == ["0 of 2 by shm", "1 of 2 by shm"]
+end
+
+@testset "timeline and counters" begin
+    mktempdir() do folder
+        path = joinpath(folder, "trace.json")
+        comm = self_communicator()
+        trace_start(path)
+        barrier(comm)
+        trace_stop()
+        @test occursin("\"name\":\"barrier\"", read(path, String))
+        @test occursin("gradstep_comm_calls_total{call=\"barrier\",job=\"7\"} 1\n", counters(comm; labels = "job=\"7\""))
+        @test_throws GradstepError counters(comm; labels = "{")
+    end
+end
+
 @testset "one rank of MPI" begin
     if backend_available("mpi")
         code = """

@@ -1130,3 +1130,36 @@ unsafe extern "C" {
         options: *const gradstep_load_options,
     ) -> gradstep_status;
 }
+unsafe extern "C" {
+    pub fn gradstep_trace_start(path: *const ::core::ffi::c_char) -> gradstep_status;
+}
+unsafe extern "C" {
+    pub fn gradstep_trace_stop() -> gradstep_status;
+}
+unsafe extern "C" {
+    pub fn gradstep_comm_counters(
+        comm: *mut gradstep_comm,
+        labels: *const ::core::ffi::c_char,
+        buf: *mut ::core::ffi::c_char,
+        cap: usize,
+        len: *mut usize,
+    ) -> gradstep_status;
+}
+unsafe extern "C" {
+    pub fn gradstep_reducer_counters(
+        reducer: *mut gradstep_reducer,
+        labels: *const ::core::ffi::c_char,
+        buf: *mut ::core::ffi::c_char,
+        cap: usize,
+        len: *mut usize,
+    ) -> gradstep_status;
+}
+unsafe extern "C" {
+    pub fn gradstep_updater_counters(
+        updater: *mut gradstep_updater,
+        labels: *const ::core::ffi::c_char,
+        buf: *mut ::core::ffi::c_char,
+        cap: usize,
+        len: *mut usize,
+    ) -> gradstep_status;
+}

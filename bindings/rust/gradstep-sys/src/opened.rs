@@ -825,6 +825,31 @@ pub(crate) struct Functions {
         path: *const ::core::ffi::c_char,
         options: *const gradstep_load_options,
     ) -> gradstep_status,
+    gradstep_trace_start: unsafe extern "C" fn(
+        path: *const ::core::ffi::c_char,
+    ) -> gradstep_status,
+    gradstep_trace_stop: unsafe extern "C" fn() -> gradstep_status,
+    gradstep_comm_counters: unsafe extern "C" fn(
+        comm: *mut gradstep_comm,
+        labels: *const ::core::ffi::c_char,
+        buf: *mut ::core::ffi::c_char,
+        cap: usize,
+        len: *mut usize,
+    ) -> gradstep_status,
+    gradstep_reducer_counters: unsafe extern "C" fn(
+        reducer: *mut gradstep_reducer,
+        labels: *const ::core::ffi::c_char,
+        buf: *mut ::core::ffi::c_char,
+        cap: usize,
+        len: *mut usize,
+    ) -> gradstep_status,
+    gradstep_updater_counters: unsafe extern "C" fn(
+        updater: *mut gradstep_updater,
+        labels: *const ::core::ffi::c_char,
+        buf: *mut ::core::ffi::c_char,
+        cap: usize,
+        len: *mut usize,
+    ) -> gradstep_status,
 }
 impl Functions {
     pub(crate) unsafe fn find(
@@ -1241,6 +1266,15 @@ impl Functions {
             },
             gradstep_updater_load_file: unsafe {
                 *library.get(c"gradstep_updater_load_file")?
+            },
+            gradstep_trace_start: unsafe { *library.get(c"gradstep_trace_start")? },
+            gradstep_trace_stop: unsafe { *library.get(c"gradstep_trace_stop")? },
+            gradstep_comm_counters: unsafe { *library.get(c"gradstep_comm_counters")? },
+            gradstep_reducer_counters: unsafe {
+                *library.get(c"gradstep_reducer_counters")?
+            },
+            gradstep_updater_counters: unsafe {
+                *library.get(c"gradstep_updater_counters")?
             },
         })
     }
@@ -2734,4 +2768,42 @@ pub unsafe fn gradstep_updater_load_file(
     options: *const gradstep_load_options,
 ) -> gradstep_status {
     unsafe { (functions().gradstep_updater_load_file)(updater, path, options) }
+}
+#[inline]
+pub unsafe fn gradstep_trace_start(path: *const ::core::ffi::c_char) -> gradstep_status {
+    unsafe { (functions().gradstep_trace_start)(path) }
+}
+#[inline]
+pub unsafe fn gradstep_trace_stop() -> gradstep_status {
+    unsafe { (functions().gradstep_trace_stop)() }
+}
+#[inline]
+pub unsafe fn gradstep_comm_counters(
+    comm: *mut gradstep_comm,
+    labels: *const ::core::ffi::c_char,
+    buf: *mut ::core::ffi::c_char,
+    cap: usize,
+    len: *mut usize,
+) -> gradstep_status {
+    unsafe { (functions().gradstep_comm_counters)(comm, labels, buf, cap, len) }
+}
+#[inline]
+pub unsafe fn gradstep_reducer_counters(
+    reducer: *mut gradstep_reducer,
+    labels: *const ::core::ffi::c_char,
+    buf: *mut ::core::ffi::c_char,
+    cap: usize,
+    len: *mut usize,
+) -> gradstep_status {
+    unsafe { (functions().gradstep_reducer_counters)(reducer, labels, buf, cap, len) }
+}
+#[inline]
+pub unsafe fn gradstep_updater_counters(
+    updater: *mut gradstep_updater,
+    labels: *const ::core::ffi::c_char,
+    buf: *mut ::core::ffi::c_char,
+    cap: usize,
+    len: *mut usize,
+) -> gradstep_status {
+    unsafe { (functions().gradstep_updater_counters)(updater, labels, buf, cap, len) }
 }

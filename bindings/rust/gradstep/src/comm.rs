@@ -136,6 +136,16 @@ impl Communicator {
         Self::from_c(out)
     }
 
+    /// The ranks that torchrun, mpirun, Slurm or Kubernetes has started, by what it says in the environment; collective.
+    /// Of `how`, which [`Connect::launched`] makes, rank and world size are not read, and a rendezvous is not needed.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] names the variables that were looked for, what was found and what contradicts. Others
+    /// as [`Communicator::connect`].
+    pub fn from_environment(context: &Context, how: &Connect<'_>) -> Result<Self> {
+        Self::connect(context, &Connect { rank: -1, ..how.clone() })
+    }
+
     /// The ranks of MPI_COMM_WORLD; collective among them. MPI is started if the process has not done so.
     ///
     /// # Safety
@@ -360,6 +370,18 @@ impl Communicator {
         // SAFETY: the struct is written.
         check(unsafe { sys::gradstep_comm_stats(self.as_ptr(), &mut statistics) })?;
         Ok(CommStatistics::from_c(&statistics))
+    }
+
+    /// The statistics as text for Prometheus. `labels` go into the braces of every line: `job="7"`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`]: labels with a line break or a brace. [`Error::InvalidState`]: in use.
+    pub fn counters(&self, labels: &str) -> Result<String> {
+        let labels = c_string("labels", labels)?;
+        // SAFETY: the function takes a text and a buffer of text.
+        crate::library::text(|buf, cap, len| unsafe {
+            sys::gradstep_comm_counters(self.as_ptr(), labels.as_ptr(), buf, cap, len)
+        })
     }
 }
 

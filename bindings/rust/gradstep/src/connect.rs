@@ -93,6 +93,12 @@ impl<'a> Connect<'a> {
         }
     }
 
+    /// A rank that a launcher has started, for [`Communicator::from_environment`]: by shared memory where all run on
+    /// one machine, else by TCP.
+    pub fn launched() -> Self {
+        Self::new(Engine::Auto, -1, 1)
+    }
+
     /// Of every call; default 30 s.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options.timeout = Some(timeout);

@@ -95,6 +95,7 @@ mod schedule;
 mod state;
 mod step;
 mod tensor;
+pub mod trace;
 mod typed_rules;
 mod updater;
 

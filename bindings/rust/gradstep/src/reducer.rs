@@ -12,7 +12,7 @@ use crate::comm::Communicator;
 use crate::context::Context;
 #[cfg(doc)]
 use crate::error::Error;
-use crate::error::{Result, check};
+use crate::error::{Result, c_string, check};
 use crate::handle::{getters, handle, made, records, streams};
 use crate::parameter::{Parameter, Schema};
 use crate::sys;
@@ -221,6 +221,18 @@ impl Reducer {
         // SAFETY: the struct is written.
         check(unsafe { sys::gradstep_reducer_comm_stats(self.as_ptr(), &mut statistics) })?;
         Ok(CommStatistics::from_c(&statistics))
+    }
+
+    /// The statistics as text for Prometheus. `labels` go into the braces of every line: `job="7"`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`]: labels with a line break or a brace. [`Error::InvalidState`]: in use.
+    pub fn counters(&self, labels: &str) -> Result<String> {
+        let labels = c_string("labels", labels)?;
+        // SAFETY: the function takes a text and a buffer of text.
+        crate::library::text(|buf, cap, len| unsafe {
+            sys::gradstep_reducer_counters(self.as_ptr(), labels.as_ptr(), buf, cap, len)
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use crate::accumulator::Accumulator;
 use crate::c_types::{UpdaterOptions, UpdaterStatistics};
 use crate::comm::Communicator;
 use crate::context::Context;
-use crate::error::{Error, Result, check};
+use crate::error::{Error, Result, c_string, check};
 use crate::handle::{getters, handle, made, streams};
 use crate::optimizer::Optimizer;
 use crate::reducer::Reducer;
@@ -240,6 +240,18 @@ impl Updater {
         // SAFETY: the struct is written.
         check(unsafe { sys::gradstep_updater_stats(self.as_ptr(), &mut statistics) })?;
         Ok(UpdaterStatistics::from_c(&statistics))
+    }
+
+    /// The statistics as text for Prometheus. `labels` go into the braces of every line: `job="7"`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`]: labels with a line break or a brace. [`Error::InvalidState`]: in use.
+    pub fn counters(&self, labels: &str) -> Result<String> {
+        let labels = c_string("labels", labels)?;
+        // SAFETY: the function takes a text and a buffer of text.
+        crate::library::text(|buf, cap, len| unsafe {
+            sys::gradstep_updater_counters(self.as_ptr(), labels.as_ptr(), buf, cap, len)
+        })
     }
 }
 

@@ -191,14 +191,32 @@ NetworkAddress ipv4(std::uint32_t address) {
 
 /// Where the host's name is a loopback address, that of the connection to the store stands in for it.
 TEST(OwnAddress, IsThatFromWhichTheStoreIsReachedRatherThanLoopback) {
-  const NetworkAddress named = own_address(nullptr);
+  // Where the store is at a loopback address, all ranks are on this machine, and its name will do.
+  const NetworkAddress named = own_address(nullptr, ipv4(INADDR_LOOPBACK + 256));
   NetworkAddress reached = ipv4(0x0a630701);
   reached.set_port(4711);
   const NetworkAddress chosen = own_address(nullptr, reached);
   EXPECT_EQ(chosen.text(), named.is_loopback() ? "10.99.7.1" : named.text());
   EXPECT_EQ(chosen.port(), 0);
-  EXPECT_EQ(own_address(nullptr, ipv4(INADDR_LOOPBACK + 256)).text(), named.text());
   EXPECT_EQ(own_address("127.0.0.1", reached).text(), "127.0.0.1") << "a network_interface was given";
+}
+
+bool has_route_out() {
+  const FileDescriptor probe(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  NetworkAddress somewhere = ipv4(0xC0000201);
+  somewhere.set_port(9);
+  return ::connect(probe.get(), somewhere.get(), somewhere.length) == 0;
+}
+
+/// A store that does not say from where it is reached may be one that other machines use.
+TEST(OwnAddress, IsNoLoopbackAddressWhereThereIsARouteToOthers) {
+  const NetworkAddress own = own_address(nullptr);
+  EXPECT_EQ(own.port(), 0);
+  EXPECT_EQ(own_address(own.text().c_str()).text(), own.text()) << "it is one of this machine";
+  if (has_route_out()) {
+    EXPECT_FALSE(own.is_loopback()) << own.text();
+    EXPECT_FALSE(start_tcp_store(nullptr).address.is_loopback());
+  }
 }
 
 /// An IPv4 address of this machine that is no loopback address; empty if it has none.

@@ -71,6 +71,34 @@ public final class Communicator extends Handle {
   }
 
   /**
+   * The processes that torchrun, mpirun, Slurm or Kubernetes has started, by what it says in the environment.
+   *
+   * @param context whose interrupt ends a wait
+   * @return this rank's end, the caller's to close
+   */
+  public static Communicator fromEnvironment(Context context) {
+    try (CommunicatorOptions options = new CommunicatorOptions()) {
+      return fromEnvironment(context, options, "auto", Rendezvous.none(), null);
+    }
+  }
+
+  /**
+   * As {@link #fromEnvironment(Context)}, with options.
+   *
+   * @param context whose interrupt ends a wait
+   * @param options timeout, order of sums, and for "nccl" the device; its rank becomes the launcher's
+   * @param engine "auto", "shm", "gloo" or "nccl"
+   * @param where the ranks meet; {@link Rendezvous#none} = where the environment says
+   * @param networkInterface as of {@link #connect(Context, CommunicatorOptions, String, Rendezvous, String)}
+   * @return this rank's end, the caller's to close
+   */
+  public static Communicator fromEnvironment(
+      Context context, CommunicatorOptions options, String engine, Rendezvous where, String networkInterface) {
+    present(options, "options").setRank(-1);
+    return connect(context, options, engine, where, networkInterface);
+  }
+
+  /**
    * Ranks that the host connects by itself.
    *
    * @param context whose interrupt ends a wait
@@ -329,5 +357,15 @@ public final class Communicator extends Handle {
    */
   public CommunicatorStatistics statistics() {
     return ask(address -> CommunicatorStatistics.read(struct -> core.comm_stats(address, struct)));
+  }
+
+  /**
+   * The statistics as text for Prometheus. Not collective.
+   *
+   * @param labels put into the braces of every line, job="7" say; null = none
+   * @return lines
+   */
+  public String counters(String labels) {
+    return ask(address -> Text.read(bytes -> core.comm_counters(address, labels, bytes)));
   }
 }

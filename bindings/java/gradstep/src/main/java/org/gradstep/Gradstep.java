@@ -45,6 +45,20 @@ public final class Gradstep {
   }
 
   /**
+   * From here on this process writes what it does into a new file, as Trace Event JSON.
+   *
+   * @param path of the file; null = as ranges of NVTX alone
+   */
+  public static void traceStart(Path path) {
+    core.trace_start(path == null ? null : path.toString());
+  }
+
+  /** Completes the file of {@link #traceStart}. Nothing where no trace is on. */
+  public static void traceStop() {
+    core.trace_stop();
+  }
+
+  /**
    * Whether a backend or engine works here.
    *
    * @param name "cpu", "cuda", "self", "local", "shm", "host", "gloo", "mpi" or "nccl"

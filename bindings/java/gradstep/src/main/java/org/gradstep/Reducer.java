@@ -189,4 +189,14 @@ public final class Reducer extends StatefulHandle {
   public CommunicatorStatistics statistics() {
     return ask(address -> CommunicatorStatistics.read(struct -> core.reducer_comm_stats(address, struct)));
   }
+
+  /**
+   * The statistics as text for Prometheus. Not collective.
+   *
+   * @param labels put into the braces of every line, job="7" say; null = none
+   * @return lines
+   */
+  public String counters(String labels) {
+    return ask(address -> Text.read(bytes -> core.reducer_counters(address, labels, bytes)));
+  }
 }

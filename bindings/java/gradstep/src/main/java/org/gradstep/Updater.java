@@ -161,4 +161,14 @@ public final class Updater extends StatefulHandle {
       }
     });
   }
+
+  /**
+   * The statistics as text for Prometheus. Not collective.
+   *
+   * @param labels put into the braces of every line, job="7" say; null = none
+   * @return lines
+   */
+  public String counters(String labels) {
+    return ask(address -> Text.read(bytes -> core.updater_counters(address, labels, bytes)));
+  }
 }

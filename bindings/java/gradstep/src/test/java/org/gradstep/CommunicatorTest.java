@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
@@ -182,6 +183,20 @@ class CommunicatorTest {
         assertEquals(1, self.worldSize());
         assertTrue(List.of("self").contains(self.engine()));
       }
+    }
+  }
+
+  @Test
+  void callsAreTracedAndCounted(@TempDir Path folder) throws Exception {
+    Path path = folder.resolve("trace.json");
+    try (Context context = new Context(1); Communicator comm = Communicator.local(context, null, 1).get(0)) {
+      Gradstep.traceStart(path);
+      comm.barrier();
+      Gradstep.traceStop();
+      assertTrue(Files.readString(path).contains("\"name\":\"barrier\""));
+      assertTrue(comm.counters("job=\"7\"").contains("gradstep_comm_calls_total{call=\"barrier\",job=\"7\"} 1\n"));
+      assertTrue(comm.counters(null).contains("gradstep_comm_calls_total{call=\"barrier\"} 1\n"));
+      assertThrows(IllegalArgumentException.class, () -> comm.counters("{"));
     }
   }
 }

@@ -15,6 +15,13 @@ final class ProcessRank {
 
   /** Arguments: engine, folder, rank, world size, and "die" for a rank that leaves in the middle. */
   public static void main(String[] arguments) {
+    if (arguments[0].equals("launched")) {
+      try (Context context = new Context(1); Communicator comm = Communicator.fromEnvironment(context)) {
+        comm.barrier();
+        System.out.println(comm.rank() + " of " + comm.worldSize() + " by " + comm.engine());
+      }
+      return;
+    }
     int rank = Integer.parseInt(arguments[2]);
     List<Parameter> model = List.of(Parameter.of("line", DType.F32, 3));
     var memory = floats(1, 2, 3);

@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -34,7 +35,10 @@ class ProcessesTest {
       if (rank == dying) {
         words.add("die");
       }
-      processes.add(new ProcessBuilder(words)
+      ProcessBuilder process = new ProcessBuilder(words);
+      process.environment().putAll(Map.of("RANK", Integer.toString(rank), "WORLD_SIZE", Integer.toString(worldSize),
+          "LOCAL_WORLD_SIZE", Integer.toString(worldSize)));
+      processes.add(process
           .redirectOutput(folder.resolve("rank" + rank).toFile())
           .redirectError(ProcessBuilder.Redirect.INHERIT)
           .start());
@@ -57,6 +61,11 @@ class ProcessesTest {
   void theyStepByTheMeanOfTheirGradients(String engine, @TempDir Path folder) throws Exception {
     // two steps of 0.5 by the mean gradient (1, 2, 3) of ranks 0, 1 and 2
     assertEquals(List.of("[0.0, 0.0, 0.0]", "[0.0, 0.0, 0.0]", "[0.0, 0.0, 0.0]"), run(folder, engine, 3, -1));
+  }
+
+  @Test
+  void thoseOfALauncherConnectByItsVariables(@TempDir Path folder) throws Exception {
+    assertEquals(List.of("0 of 2 by shm", "1 of 2 by shm"), run(folder, "launched", 2, -1));
   }
 
   @Test
