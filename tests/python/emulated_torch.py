@@ -34,7 +34,7 @@ _PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 
 
 class _State:
-    """Of torch's side: its current stream, whether that is captured, and what has been asked of the device."""
+    """State of torch's side: its current stream, whether that is captured, and what has been asked of the device."""
 
     stream = 0
     captures = False
@@ -69,7 +69,7 @@ def answers() -> int:
 
 
 class _Memory:
-    """Of the device's, freed when no tensor shows it any more; or another's, which `owner` keeps."""
+    """Memory of the device, freed when no tensor shows it any more; or foreign memory, which `owner` keeps."""
 
     def __init__(self, number: int, size: int, address: int = 0, owner: Any = None) -> None:
         if not address and not _State.captures:

@@ -3,7 +3,7 @@
 """How rank 0 hands a rendezvous id to the ranks that a launcher has started, over one socket that all can name.
 
 On one machine it is a socket in Linux's abstract namespace, which leaves nothing behind and answers the same user only.
-Between machines it is TCP, and whoever reaches the port is told, as with torch.distributed's stores.
+Between machines it is TCP, and every peer that reaches the port gets it, as with torch.distributed's stores.
 
     request   magic[8] number rank          number: how many ids this process has asked for before
     reply     the id's bytes; nothing where the number is another one: ask again

@@ -136,7 +136,7 @@ def _slurm_point(environment: Mapping[str, str]) -> Address:
 
 
 def first_host(hosts: str) -> str:
-    """Of Slurm's shorthand: "node[03-07,9],gpu1" begins with node03."""
+    """The first host of Slurm's shorthand: "node[03-07,9],gpu1" begins with node03."""
     host = hosts
     while match := re.match(r"([^,\[]*)\[([^\]\-,]*)[^\]]*\](.*)", host):
         host = "".join(match.groups())
@@ -151,7 +151,7 @@ def _port(variable: str, environment: Mapping[str, str]) -> int:
 
 
 def job_name(launch: Launch, environment: Mapping[str, str]) -> str:
-    """Equal for the ranks of a job on one machine, and for nobody else."""
+    """Equal for the ranks of a job on one machine, and for no others."""
     parts: list[object] = [os.getuid(), launch.world_size, _launcher_process(launch.launcher.rank)]
     parts += [environment.get(name) for name in _JOB_VARIABLES]
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]

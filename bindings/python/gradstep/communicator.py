@@ -195,10 +195,10 @@ class Communicator:
             OMPI_COMM_WORLD_RANK and _SIZE (Open MPI), PMI_RANK and PMI_SIZE (MPICH), SLURM_PROCID and
             SLURM_STEP_NUM_TASKS (Slurm).
         store: a directory that all ranks share, the bytes of unique_id("auto"), or a Store. None, with rank=None, = the
-            directory GRADSTEP_STORE; where all ranks run on one machine, a socket that nobody else finds; else
-            torchrun's own store; else rank 0, which listens at MASTER_ADDR (Slurm: the first machine), port
-            GRADSTEP_PORT (MASTER_PORT + 1; Slurm: 20000 + job id modulo 10000), and tells whoever asks. Finding this
-            store may take another `timeout`.
+            directory GRADSTEP_STORE; where all ranks run on one machine, a socket that other jobs and users do not
+            find; else torchrun's own store; else rank 0, which listens at MASTER_ADDR (Slurm: the first machine), port
+            GRADSTEP_PORT (MASTER_PORT + 1; Slurm: 20000 + job id modulo 10000), and answers every rank that asks.
+            Finding this store may take another `timeout`.
         timeout: seconds, > 0, of every call.
         network_interface, generation: as for gloo. Calls without a store need no generation.
         """
@@ -331,7 +331,7 @@ class Communicator:
         return _native.comm_local_rank(self._pointer)
 
     def all_reduce(self, x: Array, op: str = "sum") -> None:
-        """x = the reduction ("sum", "max" or "min") over ranks, in place. The same bits on all ranks."""
+        """x = the reduction ("sum", "max" or "min") over ranks, in place. All ranks get equal bits."""
         call_on_arrays(_native.comm_all_reduce, x, self._pointer, x, enum_value("REDUCE_", op, "op"))
 
     def all_gather(self, x: Array, out: Any = None) -> Any:

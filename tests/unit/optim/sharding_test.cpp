@@ -724,7 +724,7 @@ TEST(Sharding, AStepThatFailsOnOneRankIsNotGoneOnFromOnAny) {
         loops.failing = before + failing;
         expect_error(GRADSTEP_ERR_CALLBACK, "parallel_for", [&] { model.step(optimizer); });
       }
-      const auto step_twice = [&] {  // a peer that the failure has overtaken is told in its next step
+      const auto step_twice = [&] {  // a peer that the failure has overtaken learns it in its next step
         for (int k = 0; k < 2; ++k) model.step(optimizer);
       };
       EXPECT_THROW(step_twice(), Error) << "loop " << failing << ", rank " << comm.rank();

@@ -93,7 +93,7 @@ impl<'a> Connect<'a> {
         }
     }
 
-    /// Of every call; default 30 s.
+    /// The timeout of every call; default 30 s.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options.timeout = Some(timeout);
         self
@@ -135,7 +135,7 @@ impl<'a> Connect<'a> {
         self
     }
 
-    /// Of NCCL: the number of this rank's device.
+    /// The number of this rank's device, for NCCL.
     pub fn device(mut self, device: i32) -> Self {
         self.device = device;
         self

@@ -63,7 +63,7 @@ bool ends(const tcp_store::Id& id) {
   return false;
 }
 
-/// How many descriptors this process may have, while the object lives. Those below the limit that are free are left.
+/// How many descriptors this process may have, while the object lives. Free descriptors below the limit are left.
 class DescriptorLimit {
  public:
   explicit DescriptorLimit(rlim_t limit) {
