@@ -9,6 +9,7 @@ from pathlib import Path
 
 from c_headers import INLINE, Function, read
 
+from generators.choosing_page import paragraph
 from generators.places import INCLUDE, ROOT
 
 OUTPUT = ROOT / "docs" / "names.md"
@@ -44,7 +45,7 @@ class Language:
     separator: str = "."
 
     def calls(self) -> Iterator[tuple[str, str]]:
-        """Each function of C that is called, without its prefix, and the public definition that calls it; "" for others."""
+        """Each function of C that is called, without its prefix, and the public definition there; "" for others."""
         for file in self.files:
             owner = name = ""
             for line in file.read_text().splitlines():
@@ -79,7 +80,8 @@ LANGUAGES = (
         r"\bgradstep_(\w+?)(?=[(,>])",
         (r"(?:class|struct) (?P<name>\w+)[^;]*$", r"inline [\w:<>]+ (?P<name>\w+)::\w+\("),
         (
-            r"  (?! |return|check|if|for|while)(?:\[\[nodiscard\]\] |static |explicit )*(?:[\w:<>*&]+ )*(?P<name>\w+)\(",
+            r"  (?! |return|check|if|for|while)(?:\[\[nodiscard\]\] |static |explicit )*(?:[\w:<>*&]+ )*"
+            r"(?P<name>\w+)\(",
             r"inline [\w:<>]+ \w+::(?P<name>\w+)\(",
             r"inline [\w:<>]+ (?P<name>\w+)\(",
         ),
@@ -174,13 +176,16 @@ def page() -> Iterator[str]:
     yield ""
     yield "<!-- Written by scripts/generate from the C headers and the bindings' sources. -->"
     yield ""
-    yield "The name of each call of the C API in the other languages. A cell is empty where a language needs no such call, or makes"
-    yield "it inside another one. Not listed are calls that have one name everywhere: constructors, `save` and `load`. A row has at"
-    yield "most two names of a language. [rules.md](rules.md) has the names of rules and options."
+    yield paragraph("""The name of each call of the C API in the other languages. A cell is empty where a language needs no
+        such call, or makes it inside another one. Not listed are calls that have one name everywhere: constructors,
+        `save` and `load`. A row has at most two names of a language. [rules.md](rules.md) has the names of rules and
+        options.""")
     known = {language.title: names_of(language) for language in LANGUAGES}
     listed = functions()
     for topic in [*TOPICS.values(), "Other"]:
-        rows = [name for name, each in listed.items() if each == topic and any(name in names for names in known.values())]
+        rows = [
+            name for name, each in listed.items() if each == topic and any(name in names for names in known.values())
+        ]
         if not rows:
             continue
         yield from ("", f"## {topic}", "")

@@ -50,8 +50,8 @@ std::string unguessable_name_for(const std::string& path) {
 }
 
 // A user who may write to a folder can put a link at a name that others are about to write to. In folders for
-// everybody, such as /tmp, Linux can be told (fs.protected_symlinks) to follow only the links of the process's own user
-// and of the folder's owner. This is the same rule, whatever Linux was told.
+// everybody, such as /tmp, Linux can be set (fs.protected_symlinks) to follow only the links of the process's own user
+// and of the folder's owner. This is that rule, whatever Linux is set to.
 void check_trusted(const std::string& link, uid_t owner) {
   struct stat folder{};
   if (stat(folder_of(link).c_str(), &folder) != 0) return;

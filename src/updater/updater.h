@@ -144,7 +144,7 @@ class Updater {
   std::int64_t recoveries_ = 0;
   std::int64_t recovered_at_ = 0;    // windows_ at the last of them
   bool has_met_ = false;             // the ranks of this reducer have agreed once
-  Buffer norm_;                      // of gradients that nobody else has measured
+  Buffer norm_;                      // of gradients that were not measured elsewhere
   std::optional<LocalSteps> local_;  // by sync: each rank steps before they exchange
 };
 

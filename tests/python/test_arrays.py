@@ -55,6 +55,74 @@ def test_read_only_gradients_are_fine_and_read_only_targets_are_not():
     assert (parameters[0] == -1).all() and optimizer.step_count == 1, "nothing was changed"
 
 
+def turn(parameter, _grad):
+    parameter.shape = (2, 3)
+
+
+def grow(_parameter, grad):
+    grad.resize(7, refcheck=False)
+
+
+def protect(parameter, _grad):
+    parameter.flags.writeable = False
+
+
+def swap_bytes(_parameter, grad):
+    grad.dtype = grad.dtype.newbyteorder()
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (turn, r"params\[0\]: shape \(2,3\)"),
+        (grow, r"grads\[0\]: .*\(7,?\)"),
+        (protect, r"params\[0\]: ndarray is read-only"),
+        (swap_bytes, r"grads\[0\]: elements of format '>f'"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_the_next_step_sees_what_has_become_of_an_array(change, text):
+    parameter, grad = np.zeros(6, np.float32), np.ones(6, np.float32)
+    optimizer = sgd([parameter])
+    for _ in range(2):
+        optimizer.step([parameter], [grad])
+    change(parameter, grad)
+    with pytest.raises(gradstep.Error, match=text):
+        optimizer.step([parameter], [grad])
+    assert (parameter == -2).all() and optimizer.step_count == 2
+
+
+def test_arrays_of_every_dtype_and_layout_may_follow_each_other():
+    base = np.zeros((4, 6))
+    parameters = [np.zeros((2, 3), dtype) for dtype in (np.float32, np.float64, np.float16)]
+    parameters += [
+        base[1:3, ::2],
+        base[::3, 1::2],
+        np.asfortranarray(np.zeros((2, 3))),
+        np.zeros((2, 3)).view(Subclass),
+    ]
+    grads = [np.broadcast_to(np.ones(3, p.dtype), (2, 3)) for p in parameters]
+    optimizer = sgd(parameters)
+    for count in (1, 2):
+        optimizer.step(parameters, grads)
+        assert all((p == -count).all() for p in parameters)
+    assert base.sum() == -2 * 12
+
+
+class Subclass(np.ndarray):
+    pass
+
+
+def test_the_arrays_of_a_list_may_go_as_soon_as_the_step_is_over():
+    parameters, grads = [np.zeros(3) for _ in range(50)], [np.ones(3) for _ in range(50)]
+    optimizer = sgd(parameters)
+    before = [sys.getrefcount(a) for a in parameters + grads]
+    for _ in range(3):
+        optimizer.step(parameters, grads)
+        optimizer.step(tuple(parameters), dict(enumerate(grads)).values())
+    assert [sys.getrefcount(a) for a in parameters + grads] == before
+
+
 def test_bfloat16_of_ml_dtypes():
     bfloat16 = pytest.importorskip("ml_dtypes").bfloat16
     parameter = np.zeros((3, 4), bfloat16)
@@ -270,3 +338,34 @@ def test_torch_tensors_with_the_negative_bit_are_read_with_their_sign():
         optimizer.set_array("learning_rate", torch.ones(1, dtype=torch.complex128).conj().imag)
     with pytest.raises(gradstep.InvalidArgument, match=r"results\[0\]: Tensor has the negative bit"):
         gradstep.Reducer(gradstep.Communicator.self(), [parameter]).reduce([reshaped])
+
+
+def test_the_next_step_sees_what_a_torch_tensor_shows_now():
+    torch = pytest.importorskip("torch")
+    parameter, grad = torch.nn.Parameter(torch.zeros(4)), torch.ones(4)
+    optimizer = sgd([parameter])
+    optimizer.step([parameter], [grad])
+    old = parameter.data
+    parameter.data = torch.full((4,), 10.0)
+    grad.data = torch.full((4,), 3.0)
+    optimizer.step([parameter], [grad])
+    assert (old == -1).all() and (parameter == 7).all()
+    grad.resize_(5)
+    with pytest.raises(gradstep.Error, match=r"grads\[0\]: .*\(5,?\)"):
+        optimizer.step([parameter], [grad])
+
+
+@pytest.mark.parametrize("kind", ["sparse", "meta", "complex"])
+def test_torch_tensors_without_such_memory_are_refused_by_name(kind):
+    torch = pytest.importorskip("torch")
+    grads = {
+        "sparse": torch.eye(3).to_sparse(),
+        "meta": torch.empty(3, 3, device="meta"),
+        "complex": torch.zeros(3, 3, dtype=torch.complex64),
+    }
+    parameter = torch.zeros(3, 3)
+    optimizer = sgd([parameter])
+    optimizer.step([parameter], [torch.ones(3, 3)])
+    with pytest.raises(gradstep.Error, match=r"grads\[0\]: "):
+        optimizer.step([parameter], [grads[kind]])
+    assert (parameter == -1).all() and optimizer.step_count == 1

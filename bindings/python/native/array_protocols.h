@@ -41,6 +41,10 @@ struct DLPackExchangeTable {
   DLPackExchangeTable* previous;
   void* allocate;
   int (*managed_tensor_from_object)(void* object, ManagedTensorVersioned** out);
+  void* managed_tensor_to_object;
+  /// Fills *out with what the object owns, and says nothing of whether it may be written. May be NULL.
+  int (*tensor_from_object)(void* object, gradstep_tensor* out);
+  void* current_stream;
 };
 
 constexpr std::uint32_t kDLPackMajorVersion = 1;

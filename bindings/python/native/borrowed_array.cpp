@@ -4,6 +4,7 @@
 
 #include "array_protocols.h"
 #include "errors.h"
+#include "exchange_table.h"
 #include "tensor_arguments.h"
 
 namespace gradstep_python {
@@ -11,8 +12,6 @@ namespace gradstep_python {
 namespace {
 
 static_assert(sizeof(Py_ssize_t) == sizeof(std::int64_t), "shapes of buffers are read as int64");
-
-PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
 
 /// The DLPack dtype of a struct-module format of one native number; bits = 0 if it is something else.
 gradstep_dtype dtype_of_format(const char* format, Py_ssize_t item_size) {
@@ -32,16 +31,6 @@ gradstep_dtype dtype_of_format(const char* format, Py_ssize_t item_size) {
   return {code, static_cast<std::uint8_t>(item_size * 8), 1};
 }
 
-/// Whether strides are those of row-major order to the last, and elements several: no view of complex numbers has that.
-bool is_plain(const gradstep_tensor& tensor) {
-  std::int64_t elements = 1;
-  for (std::int32_t axis = tensor.ndim - 1; axis >= 0; --axis) {
-    if (tensor.strides != nullptr && tensor.strides[axis] != elements) return false;
-    elements *= tensor.shape[axis];
-  }
-  return elements > 1;
-}
-
 bool is_compact(std::int64_t item_size, std::int32_t ndim, const std::int64_t* shape, const std::intptr_t* strides) {
   if (strides == nullptr) return true;
   std::int64_t expected = item_size;
@@ -52,14 +41,6 @@ bool is_compact(std::int64_t item_size, std::int32_t ndim, const std::int64_t* s
     expected *= shape[axis];
   }
   return compact;
-}
-
-/// Whether the unversioned capsules of this object's package are known to be writable.
-bool package_exports_writable(PyObject* object) {
-  const ObjectRef module = optional_attribute(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__module__");
-  const std::string name = module ? text_of(module.get()) : "";
-  const std::string package = name.substr(0, name.find('.'));
-  return package == "torch" || package == "cupy";
 }
 
 /// Who exports an array on a device makes the stream of this call wait for what it has queued elsewhere.
@@ -119,8 +100,8 @@ bool BorrowedArray::resolve_negative(PyObject* object, Label label, gradstep_ten
 }
 
 bool BorrowedArray::borrow_as_it_lies(PyObject* object, Label label, gradstep_tensor* tensor) {
-  for (const auto protocol : {&BorrowedArray::from_buffer, &BorrowedArray::from_array_struct,
-                              &BorrowedArray::from_exchange_table, &BorrowedArray::from_dlpack}) {
+  for (const auto protocol : {&BorrowedArray::from_buffer, &BorrowedArray::from_exchange_table,
+                              &BorrowedArray::from_array_struct, &BorrowedArray::from_dlpack}) {
     const Outcome outcome = (this->*protocol)(object, label, tensor);
     if (outcome != Outcome::not_offered) return outcome == Outcome::done;
   }
@@ -172,16 +153,8 @@ BorrowedArray::Outcome BorrowedArray::from_array_struct(PyObject* object, Label 
 }
 
 BorrowedArray::Outcome BorrowedArray::from_exchange_table(PyObject* object, Label label, gradstep_tensor* tensor) {
-  static PyObject* const attribute = interned("__dlpack_c_exchange_api__");
-  const ObjectRef capsule(PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(object)), attribute));
-  constexpr const char* kName = "dlpack_exchange_api";
-  if (!capsule || !PyCapsule_IsValid(capsule.get(), kName)) {
-    PyErr_Clear();
-    return Outcome::not_offered;
-  }
-  const auto* table = static_cast<DLPackExchangeTable*>(PyCapsule_GetPointer(capsule.get(), kName));
-  while (table != nullptr && table->version.major > kDLPackMajorVersion) table = table->previous;
-  if (table == nullptr || table->version.major != kDLPackMajorVersion) return Outcome::not_offered;
+  const DLPackExchangeTable* table = exchange_table_of(Py_TYPE(object));
+  if (table == nullptr) return Outcome::not_offered;
   if (table->managed_tensor_from_object(object, &managed_) != 0) {
     managed_ = nullptr;
     raise_error_from_current(GRADSTEP_ERR_INVALID_ARGUMENT, label.text() + ": cannot be shared through DLPack");
@@ -229,7 +202,7 @@ BorrowedArray::Outcome BorrowedArray::from_dlpack(PyObject* object, Label label,
     }
   } else if (PyCapsule_IsValid(keep_alive_.get(), "dltensor")) {
     *tensor = static_cast<ManagedTensor*>(PyCapsule_GetPointer(keep_alive_.get(), "dltensor"))->tensor;
-    read_only_ = !package_exports_writable(object);
+    read_only_ = !exports_writable(Py_TYPE(object));
     return Outcome::done;
   }
   raise_error(GRADSTEP_ERR_INVALID_ARGUMENT,

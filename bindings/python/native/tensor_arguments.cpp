@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "errors.h"
+#include "exchange_table.h"
+#include "numpy_arrays.h"
 #include "text_arguments.h"
 
 namespace gradstep_python {
@@ -16,11 +18,15 @@ gradstep_tensor no_tensors[1] = {};
 
 constexpr const char* kLentArray = "gradstep.lent_array";
 
+constexpr Py_ssize_t kAhead = 8;  // objects of a list that are prefetched
+
 TensorArgument* lent_array(PyObject* capsule) {
   return static_cast<TensorArgument*>(PyCapsule_GetPointer(capsule, kLentArray));
 }
 
+/// Lists and tuples, which are looked at first, are none.
 bool is_array(PyObject* object) {
+  if (PyList_Check(object) || PyTuple_Check(object)) return false;
   return PyObject_CheckBuffer(object) || PyObject_HasAttrString(object, "__dlpack__") != 0;
 }
 
@@ -56,37 +62,46 @@ ObjectRef items_of(PyObject* sequence, const char* name, std::size_t expected) {
 bool TensorList::convert(PyObject* sequence, const char* name, Access access) {
   name_ = name;
   access_ = access;
-  if (PyList_Check(sequence) || PyTuple_Check(sequence)) return convert_items(sequence);
-  const ObjectRef items(is_array(sequence) ? nullptr : PySequence_Fast(sequence, ""));
-  if (items) return convert_items(items.get());
-  PyErr_Clear();
-  return raise_error(GRADSTEP_ERR_INVALID_ARGUMENT,
-                     std::string(name) + ": expected a sequence of arrays, found " + type_name_of(sequence));
-}
-
-bool TensorList::convert_items(PyObject* items) {
-  const auto n = static_cast<std::size_t>(fast_size(items));
-  tensors_.resize(n);
-  arrays_ = std::make_unique<BorrowedArray[]>(n);
-  for (std::size_t i = 0; i < n; ++i) {
-    // Conversions call Python code, which may change the list.
-    const ObjectRef item = ObjectRef::borrow(fast_item(items, static_cast<Py_ssize_t>(i)));
-    if (!item) return false;
-    if (item.get() == Py_None) continue;
-    const BorrowedArray* array = &arrays_[i];
-    if (PyCapsule_IsValid(item.get(), kLentArray) != 0) {
-      arrays_[i].hold(item.get());
-      tensors_[i] = *lent_array(item.get())->tensor();
-      array = &lent_array(item.get())->array();
-    } else if (!arrays_[i].borrow(item.get(), {name_, i}, &tensors_[i])) {
-      return false;
-    }
-    if (access_ != Access::read && why_not_written_ == nullptr && array->why_not_written() != nullptr) {
-      first_not_written_ = i;
-      why_not_written_ = array->why_not_written();
-      not_written_type_ = type_name_of(item.get());
+  // A tuple, because conversions may call Python code that changes the list.
+  items_ = ObjectRef(is_array(sequence) ? nullptr : PySequence_Tuple(sequence));
+  if (!items_) {
+    PyErr_Clear();
+    return raise_error(GRADSTEP_ERR_INVALID_ARGUMENT,
+                       std::string(name) + ": expected a sequence of arrays, found " + type_name_of(sequence));
+  }
+  const Py_ssize_t n = PyTuple_Size(items_.get());
+  tensors_.resize(static_cast<std::size_t>(n));
+  for (Py_ssize_t i = 0; i < n; ++i) {
+    if (i + kAhead < n) prefetch_array(PyTuple_GetItem(items_.get(), i + kAhead));
+    PyObject* item = PyTuple_GetItem(items_.get(), i);
+    const char* why_not_written = nullptr;
+    if (!convert_item(item, static_cast<std::size_t>(i), &why_not_written)) return false;
+    if (access_ != Access::read && why_not_written_ == nullptr && why_not_written != nullptr) {
+      first_not_written_ = static_cast<std::size_t>(i);
+      why_not_written_ = why_not_written;
+      not_written_type_ = type_name_of(item);
     }
   }
+  return true;
+}
+
+bool TensorList::convert_item(PyObject* item, std::size_t i, const char** why_not_written) {
+  bool read_only = false;
+  if (item == Py_None) return true;
+  if (read_numpy_array(item, &tensors_[i], &read_only)) {
+    if (read_only) *why_not_written = BorrowedArray::kIsReadOnly;
+    return true;
+  }
+  if (PyCapsule_IsValid(item, kLentArray) != 0) {
+    tensors_[i] = *lent_array(item)->tensor();
+    *why_not_written = lent_array(item)->array().why_not_written();
+    return true;
+  }
+  if (read_by_exchange_table(item, &tensors_[i])) return true;
+  BorrowedArray& array = arrays_.emplace_front();
+  if (!array.borrow(item, {name_, i}, &tensors_[i])) return false;
+  *why_not_written = array.why_not_written();
+  learn_numpy_array(item, tensors_[i], *why_not_written != nullptr);
   return true;
 }
 

@@ -4,14 +4,17 @@
 // Python arrays as gradstep_tensor arguments of one call, without a copy.
 //
 // An array is read by the first of these that works:
-//   buffer protocol        NumPy and everything like it: the fast path
+//   its memory             numpy.ndarray in lists (numpy_arrays.h)
+//   buffer protocol        NumPy and everything like it
+//   C exchange table       DLPack 1.2's __dlpack_c_exchange_api__ (PyTorch): no Python call per array, and in lists no
+//                          allocation (exchange_table.h)
 //   __array_struct__       NumPy arrays of dtypes that buffers cannot name (bfloat16 of ml_dtypes)
-//   C exchange table       DLPack 1.2's __dlpack_c_exchange_api__ (PyTorch): no Python call per array
 //   __dlpack__()           everyone else; tensors that require a gradient are detached first
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <forward_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,14 +53,13 @@ class BorrowedArray {
   bool borrow(PyObject* object, Label label, gradstep_tensor* tensor);
   static constexpr const char* kIsNegative =
       "has the negative bit, and its memory other numbers: give resolve_neg() of it";
+  static constexpr const char* kIsReadOnly = "is read-only, expected a writable array";
 
   /// Why the array cannot be written: it is read-only, or a copy of what has no memory of its own. Else NULL.
   const char* why_not_written() const {
     if (is_copy_) return kIsNegative;
-    return read_only_ ? "is read-only, expected a writable array" : nullptr;
+    return read_only_ ? kIsReadOnly : nullptr;
   }
-  /// Keeps what a tensor that was borrowed elsewhere belongs to.
-  void hold(PyObject* owner) { keep_alive_ = ObjectRef::borrow(owner); }
   /// Whether later changes of the array will not be seen here.
   bool is_copy() const { return is_copy_; }
 
@@ -96,7 +98,7 @@ class TensorList {
   bool check_writable() const;
 
  private:
-  bool convert_items(PyObject* items);
+  bool convert_item(PyObject* item, std::size_t i, const char** why_not_written);
 
   const char* name_ = "";
   Access access_ = Access::read;
@@ -104,7 +106,8 @@ class TensorList {
   const char* why_not_written_ = nullptr;
   std::string not_written_type_;
   std::vector<gradstep_tensor> tensors_;
-  std::unique_ptr<BorrowedArray[]> arrays_;
+  ObjectRef items_;                          // a tuple
+  std::forward_list<BorrowedArray> arrays_;  // of those items that a protocol has described
 };
 
 /// All tensor lists of one call, which share its argument n.

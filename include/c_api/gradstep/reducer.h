@@ -111,7 +111,7 @@ enum gradstep_half_sum {
   GRADSTEP_HALF_SUM_INVALID = -1,
   GRADSTEP_HALF_SUM_F32 = 0,            /* in f32, divided there, rounded once */
   GRADSTEP_HALF_SUM_FP16 = 1,           /* every addition rounded to f16, divided after: overflows at 65504 (SINGA) */
-  GRADSTEP_HALF_SUM_FP16_PREDIVIDED = 2 /* the same of what was divided before the cast (PyTorch); average MEAN only */
+  GRADSTEP_HALF_SUM_FP16_PREDIVIDED = 2 /* as FP16, divided before the cast (PyTorch); average MEAN only */
 };
 
 /* What a sparse mode selects from. */
@@ -183,7 +183,7 @@ typedef struct gradstep_reducer_options {
 enum gradstep_exchange_algorithm {
   GRADSTEP_EXCHANGE_INVALID = -1,
   GRADSTEP_EXCHANGE_NONE = 0,          /* there was none yet, or there is one rank */
-  GRADSTEP_EXCHANGE_ALL_REDUCE = 1,    /* of all elements */
+  GRADSTEP_EXCHANGE_ALL_REDUCE = 1,    /* a sum of all elements */
   GRADSTEP_EXCHANGE_PIECES = 2,        /* each rank worked on its piece of all ranks' elements */
   GRADSTEP_EXCHANGE_GATHER = 3,        /* each rank got all ranks' elements */
   GRADSTEP_EXCHANGE_SPARSE_GATHER = 4, /* each rank got all ranks' selections */

@@ -41,7 +41,7 @@ using Clock = Deadline::Clock;
 constexpr int kChunksPerTurn = 16;
 constexpr int kCallersPerTurn = 64;
 
-/// How long nobody is let in after the system had no room for a connection.
+/// How long no caller is let in after the system had no room for a connection.
 constexpr std::chrono::milliseconds kBackOff{50};
 
 struct Client {
@@ -76,7 +76,7 @@ class Server {
     contents_.token = token;
     if (limits_.strangers == 0) limits_.strangers = most_strangers();
   }
-  ~Server() { ::shutdown(listener_.get(), SHUT_RDWR); }  // as that of a Client: nobody shall call where nobody answers
+  ~Server() { ::shutdown(listener_.get(), SHUT_RDWR); }  // as that of a Client: no calls without a store
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
