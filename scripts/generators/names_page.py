@@ -176,8 +176,8 @@ def page() -> Iterator[str]:
     yield ""
     yield "<!-- Written by scripts/generate from the C headers and the bindings' sources. -->"
     yield ""
-    yield paragraph("""The name of each call of the C API in the other languages. A cell is empty where a language needs no
-        such call, or makes it inside another one. Not listed are calls that have one name everywhere: constructors,
+    yield paragraph("""The name of each call of the C API in the other languages. A cell is empty where a language needs
+        no such call, or makes it inside another one. Not listed are calls that have one name everywhere: constructors,
         `save` and `load`. A row has at most two names of a language. [rules.md](rules.md) has the names of rules and
         options.""")
     known = {language.title: names_of(language) for language in LANGUAGES}

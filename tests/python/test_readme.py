@@ -54,3 +54,9 @@ def test_the_packages_are_those_that_the_script_makes():
     known = re.search(r"packages=\(([\w ]+)\)", script)[1].split()
     assert named
     assert {word for words in named for word in words.split()} <= set(known)
+
+
+def test_every_example_is_in_the_table():
+    table = (ROOT / "examples" / "README.md").read_text()
+    folders = {file.parent.name for file in (ROOT / "examples").glob("*/README.md")}
+    assert folders == set(re.findall(r"\]\((\w+)\)", table))
