@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The numbers of README.md that no generator writes are those of the files that decide them."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -60,3 +61,14 @@ def test_every_example_is_in_the_table():
     table = (ROOT / "examples" / "README.md").read_text()
     folders = {file.parent.name for file in (ROOT / "examples").glob("*/README.md")}
     assert folders == set(re.findall(r"\]\((\w+)\)", table))
+
+
+def test_the_record_of_benchmarks_has_the_cases_that_are_measured():
+    cases = json.loads((ROOT / "benchmarks" / "recorded" / "cpu.json").read_text())["cases"]
+    source = (ROOT / "benchmarks" / "cases.py").read_text()
+    assert [case["name"] for case in cases if f'"{case["name"]}"' not in source] == []
+    for case in cases:
+        ours = case["contenders"].get("gradstep")
+        for peer, speed in case.get("speed_of_peer", {}).items():
+            ratio = case["contenders"][peer]["best_ms"] / ours["best_ms"]
+            assert speed["best"] == pytest.approx(ratio, rel=0.06), case["name"]  # of times with two or three digits
