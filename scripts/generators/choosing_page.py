@@ -201,7 +201,7 @@ def paragraph(text: str) -> str:
 
 def page(rules: list[Rule], record: dict[str, Any]) -> Iterator[str]:
     model, runs = record["model"], record["runs"]
-    machine = f"""one thread of an {record["processor"]} whose {record["processors"]} processors had other work too
+    machine = f"""one thread of an {record["processor"]} with {record["processors"]} processors, shared with other work
         (a load of {record["load"]:g} on average)"""
     seeds = len(next(iter(record["eight_bit"].values()))["int8"])
     yield HEAD
