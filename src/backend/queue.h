@@ -12,7 +12,7 @@
 
 namespace gradstep {
 
-/// A point in the work of a queue. Copies are the same point; a default one lies behind everybody.
+/// A point in the work of a queue. Copies are the same point; a default one lies behind all others.
 class Event {
  public:
   class Point {

@@ -52,12 +52,12 @@ class _State:
 
 
 def library_waits() -> int:
-    """How often anybody but torch has waited for the device."""
+    """How often code other than torch has waited for the device."""
     return control().counts().waits - _State.own_waits
 
 
 def library_copies() -> int:
-    """How many copies between host and device anybody but torch has made, when all that is queued is done."""
+    """How many copies between host and device code other than torch has made, when all that is queued is done."""
     if _State.probe is None:
         _State.probe = _Memory(0, 16)
     _State.probe.downloaded()

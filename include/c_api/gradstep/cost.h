@@ -45,8 +45,8 @@ enum gradstep_cost_algorithm {
   GRADSTEP_COST_TREE = 2,         /* recursive halving and doubling */
   GRADSTEP_COST_HIERARCHICAL = 3, /* inside hosts, then between them */
   /* Exchanges of SPARSE_TOPK, see enum gradstep_sparse_exchange. */
-  GRADSTEP_COST_SPARSE_GATHER = 4, /* everybody gets every selection */
-  GRADSTEP_COST_SPARSE_SPLIT = 5,  /* everybody sums a share */
+  GRADSTEP_COST_SPARSE_GATHER = 4, /* all ranks get every selection */
+  GRADSTEP_COST_SPARSE_SPLIT = 5,  /* each rank sums a share */
   GRADSTEP_COST_HOSTS = 6          /* gradstep's own sums by hosts, see enum gradstep_reduction_order */
 };
 

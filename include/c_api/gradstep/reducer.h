@@ -77,7 +77,7 @@ typedef struct gradstep_reducer gradstep_reducer;
  * SPARSE_TOPK unless others are asked for. SPARSE_TOPK, POWERSGD and the modes of codes, which change results by more
  * than rounding, only where they save the time of a round beside. A bucket that no candidate can carry (f64 by codes,
  * vectors by POWERSGD, more than 2^31 - 1 elements by SPARSE_TOPK) is dense. Latency, bandwidth and what a rank does by
- * itself are measured at creation, all ranks take the largest of what they found, and rank 0's choice is everybody's.
+ * itself are measured at creation, all ranks take the largest of what they found, and rank 0 chooses for all.
  * It stays: where the candidates allow it, gradstep_reducer_load and gradstep_updater_recover bring back the choice
  * that was made for the same buckets, with its residuals. gradstep_reducer_stats says what was chosen and what was
  * predicted.

@@ -263,7 +263,7 @@ bool SharedGroup::hear_of(Transfer& message, std::int32_t from) {
   return true;
 }
 
-// A sender that gives up leaves its seat before its buffer is anybody else's. So what was read is the message if the
+// A sender that gives up leaves its seat before its buffer has another owner. So what was read is the message if the
 // sender still sits there after the last byte.
 void SharedGroup::fetch(Transfer& message, std::int32_t from) {
   const std::int64_t bytes = std::min(message.left, kFetchedChunkBytes);

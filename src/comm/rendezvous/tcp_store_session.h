@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The store's side of the conversation with one client, on bytes alone: what has come over the network goes in, what is
-// to be sent comes out. The bytes may be anybody's.
+// to be sent comes out. The bytes may come from any host.
 #pragma once
 
 #include <cstddef>

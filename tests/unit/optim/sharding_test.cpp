@@ -549,7 +549,7 @@ TEST(Sharding, StateMovesToAnotherNumberOfRanksAndBack) {
       const auto halves = comm.split(comm.rank() / 2, comm.rank(), comm.deadline());
       optimizer.attach(halves.get(), exchange);
       steps(3);
-      // Gathers over the halves; then everybody is alone.
+      // Gathers over the halves; then every rank is alone.
       optimizer.attach(nullptr, exchange);
       EXPECT_FALSE(optimizer.is_sharded());
       steps(6);

@@ -93,7 +93,7 @@ class Optimizer(torch.optim.Optimizer):
         self._shown = ShownState(self._state_from_the_start)
         self._sharding: Sharding | None = None
         self._viewed = False
-        """Whether anybody may have views of the state."""
+        """Whether a user may have views of the state."""
         self._last: StepResult | Tensor | None = None
         super().__init__(params, self._torch_defaults(options))
 

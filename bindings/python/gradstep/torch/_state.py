@@ -335,7 +335,7 @@ class ShownState:
     def start_anew(self, parts: Collection[Part], readable: bool, follow: bool = False) -> None:
         """Follows to gradstep optimizers that have taken over what the mapping says.
 
-        follow: tensors that the user has put there stay where anybody else has them.
+        follow: tensors that the user has put there stay where other code has them.
         """
         own = {id(tensor) for tensor in self._own}
         users = {id(self._tensors[parameter][name]) for parameter, names in self._users.items() for name in names}

@@ -112,9 +112,9 @@ c_enum! {
         Tree = GRADSTEP_COST_TREE,
         /// Inside hosts, then between them.
         Hierarchical = GRADSTEP_COST_HIERARCHICAL,
-        /// Exchanges of SPARSE_TOPK, see enum gradstep_sparse_exchange. everybody gets every selection.
+        /// Exchanges of SPARSE_TOPK, see enum gradstep_sparse_exchange. all ranks get every selection.
         SparseGather = GRADSTEP_COST_SPARSE_GATHER,
-        /// Everybody sums a share.
+        /// Each rank sums a share.
         SparseSplit = GRADSTEP_COST_SPARSE_SPLIT,
         /// gradstep's own sums by hosts, see enum gradstep_reduction_order.
         Hosts = GRADSTEP_COST_HOSTS,

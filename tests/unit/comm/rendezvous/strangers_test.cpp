@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The TCP store on a port that everybody can reach: what those without the token can take from the ranks and from the
-// process that serves them; and the directory store in a directory that everybody may write to.
+// The TCP store on a port that every host can reach: what those without the token can take from the ranks and from the
+// process that serves them; and the directory store in a directory that every user may write to.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>

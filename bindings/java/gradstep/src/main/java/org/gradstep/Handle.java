@@ -102,7 +102,7 @@ abstract class Handle implements AutoCloseable {
     private final LongConsumer destroy;
     final long address;
     private volatile int users;
-    /** What the C object has borrowed, for as long as anybody uses it. */
+    /** What the C object has borrowed, for as long as it is used. */
     Object borrowed;
 
     Resource(String name, long address, LongConsumer destroy) {
