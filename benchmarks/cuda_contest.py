@@ -32,7 +32,7 @@ def describe(error: Exception) -> str:
 
 
 class Failures:
-    """Of parts that do not end what comes after them: each is said at once, and all are raised in the end."""
+    """Errors of parts that do not end what comes after them: each is printed at once, and all are raised in the end."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -156,7 +156,7 @@ def difference(what: str, ours: Sequence[Any], theirs: Sequence[Any], tolerance:
 
 
 def differences(contenders: Sequence[Contender], ends: Sequence[Sequence[Any]], tolerance: float) -> Iterator[str]:
-    """Of each from the first one, among those that have come to their end."""
+    """Ratios of each to the first one, among those that have come to their end."""
     whole = [(one, end) for one, end in zip(contenders, ends, strict=True) if not one.failure]
     for one, end in whole[1:]:
         yield difference(one.name, whole[0][1], end, tolerance)
@@ -202,7 +202,7 @@ def table(title: str, contenders: Sequence[Contender], yardstick: Contender | No
 
 
 def versions() -> str:
-    """Of PyTorch and of the libraries that it and gradstep call, as far as they tell."""
+    """Versions of PyTorch and of the libraries that it and gradstep call, as far as they are known."""
     import torch
 
     found = [f"PyTorch {torch.__version__}", f"CUDA {torch.version.cuda}"]
@@ -262,7 +262,7 @@ def run_sections(sections: dict[str, Callable[[], None]], chosen: Sequence[str])
 def run_chosen(
     description: str | None, sections: dict[str, Callable[[bool], None]], arguments: list[str] | None
 ) -> int:
-    """A program: the sections that its arguments name, all by default. Each is told whether sizes are small."""
+    """A program: the sections that its arguments name, all by default. Each gets whether sizes are small."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join(sections))
     parser.add_argument("--small", action="store_true")

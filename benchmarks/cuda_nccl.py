@@ -3,7 +3,7 @@
 """usage: cuda_nccl.py
 
 One rank with NCCL on the first CUDA device, on tensors of PyTorch's: collectives leave a tensor as it is, and two
-windows of a reducer of every mode have the bits of a communicator without NCCL. A single rank has nobody to send to:
+windows of a reducer of every mode have the bits of a communicator without NCCL. A single rank has no peer to send to:
 this shows that NCCL is found, that communicators are made and end, and that reducers put their work into the right
 streams.
 

@@ -274,7 +274,7 @@ def topk(small: bool) -> None:
             return
         indices, values = found
         kept = torch.from_dlpack(reducers[0].gradients()[0])
-        # Of elements as large as the smallest that is chosen, either may take others.
+        # Either may take others among elements as large as the smallest that is chosen.
         smallest = values.abs().min()
         surely = gradient.abs() > smallest
         theirs = torch.zeros_like(gradient).index_put_((indices,), values)

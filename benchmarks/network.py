@@ -222,7 +222,7 @@ class OfGradstep:
         return [one for one in self._reducer.gradients() if one is not None]
 
     def buckets(self) -> list[dict[str, Any]]:
-        """Of each what the planner needs, and what `auto` has expected of the mode that it chose."""
+        """What the planner needs of each, and what `auto` has expected of the mode that it chose."""
         return [
             {
                 "elements": one.elements,
@@ -363,7 +363,7 @@ def forecast(row: dict[str, Any], world: World, latency: float, *, limit: bool =
             predicted = plan.predict(count * elements, world.ranks, world.bandwidth, latency, **options)
             one = next(p for p in predicted.modes if p.mode == mode and algorithm in ("own", p.algorithm))
             times.append(one.network_seconds if limit else one.seconds)
-        seconds += min(times)  # a neighbour on the machine can make measured prices dearer
+        seconds += min(times)  # a neighbour on the machine can raise measured prices
     return seconds
 
 

@@ -41,7 +41,7 @@ def connect(engine: str, rank: int, ranks: int, store: str, context: gradstep.Co
 
 
 class Window:
-    """The same gradients over and over; results stay in the reducer."""
+    """Gradients do not change; results stay in the reducer."""
 
     def __init__(self, comm: gradstep.Communicator, layers: int, elements: int, context: gradstep.Context) -> None:
         self.comm = comm

@@ -145,7 +145,7 @@ def root_case(library: Library, n: int, dtype: str) -> Case:
 
 
 def newton_case(library: Library, n: int, columns: int) -> Case:
-    """Of a statistic of so many columns; beside the steps of Google's Shampoo, and beside eigh."""
+    """Roots of a statistic of so many columns, against the steps of Google's Shampoo and against eigh."""
     g = np.random.default_rng(n).standard_normal((n, columns))
     statistic = (g @ g.T / n).astype(np.float32)
     roots = {name: np.empty((n, n)) for name in ("gradstep", "the source's steps", "eigh")}

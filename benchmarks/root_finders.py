@@ -98,7 +98,7 @@ def newton_schulz(a: Matrix) -> Iterator[tuple[int, Matrix, Matrix]]:
 
 
 def polar_express(a: Matrix, low: float) -> Iterator[tuple[int, Matrix, Matrix]]:
-    """The same. Square roots of the eigenvalues of a are in [low, 1]; at the end steps are Newton's of degree 5."""
+    """As above. Square roots of the eigenvalues of a are in [low, 1]; at the end steps are Newton's of degree 5."""
     identity = np.eye(len(a))
     y, z = a, identity
     products = 0

@@ -165,7 +165,8 @@ def products(threads: int) -> dict:
     return result
 
 
-# Of gradstep alone: what an option costs in time and in memory. Roots every ten steps, blocks of 128, but where said.
+# Measures gradstep alone: what an option costs in time and in memory. Roots every ten steps, blocks of 128, but where
+# said.
 MODES = {
     "defaults": {},
     "roots every step": {"preconditioning_compute_steps": 1},

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""Interleaved timing: the machine's mood changes from second to second, so contenders take turns in every round."""
+"""Interleaved timing: the machine's speed changes from second to second, so contenders take turns in every round."""
 
 import platform
 import statistics
@@ -43,7 +43,7 @@ class Yardstick:
 
 @dataclass
 class Case:
-    """The same work done by several contenders. "gradstep" is one of them; the others are its peers.
+    """One piece of work, done by several contenders. "gradstep" is one of them; the others are its peers.
 
     bytes_moved: what one call must read and write in memory at least; 0 where that is not the limit.
     clock: the processor's time (time.thread_time) for what computes on the calling thread alone and out of its caches:

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ThreadSanitizer is told in programs whose ranks may meet over Gloo.
+// Suppressions of ThreadSanitizer in programs whose ranks may meet over Gloo.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define GRADSTEP_THREAD_SANITIZER

@@ -1,7 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 The gradstep authors
  * SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process inherits ignored and blocked signals from whoever starts it: a shell in the background, nohup, a service
+ * A process inherits ignored and blocked signals from its parent: a shell in the background, nohup, a service
  * manager. Tests wait for children, end ranks that hang by an alarm, and check what a broken connection does to a host
  * that does not ignore SIGPIPE; so every test program begins with the defaults of these.
  */

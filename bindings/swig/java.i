@@ -25,7 +25,7 @@
 %}
 // Structs of options are the public classes of these names. C may read one that close() of another thread has just
 // given up, and setters have no place for a guard as handles have it: so close() forgets the address, and the memory
-// goes when nobody can reach the object, which every call takes along.
+// goes when the object is no longer reachable, which every call takes along.
 %typemap(javaclassmodifiers) SWIGTYPE "public final class"
 %typemap(javabody) SWIGTYPE %{
   private transient long swigCPtr;

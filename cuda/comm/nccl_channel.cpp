@@ -180,7 +180,7 @@ void NcclChannel::call(const char* what, const Deadline& deadline, FunctionRef<N
   const BesideCapture beside(device_);
   std::unique_lock turn(giving_work_to(device_), std::defer_lock);
   while (!turn.try_lock_until(std::min(deadline.time(), std::chrono::steady_clock::now() + kLookAround))) {
-    usable();  // an abort cannot wake whoever waits for another communicator
+    usable();  // an abort cannot wake a thread that waits for another communicator
     if (deadline.passed()) fail(GRADSTEP_ERR_TIMEOUT, "{}: another communicator's call has the device", what);
   }
   NcclResult result = NcclResult::success;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A communicator of NCCL's. Its calls put work into a stream and return; what fails there is told by check().
+// A communicator of NCCL's. Its calls put work into a stream and return; check() reports what fails there.
 #pragma once
 
 #include <atomic>
@@ -29,8 +29,8 @@ class NcclChannel {
 
   /// body(the communicator) makes one call of NCCL's, or a group of them; returns when it is in the stream.
   void call(const char* what, const Deadline& deadline, FunctionRef<NcclResult(ncclComm*)> body);
-  /// Throws if the channel is of no more use: aborted, or a call that was queued has failed, of which another thread
-  /// that is in a call is told instead. Never waits.
+  /// Throws if the channel is of no more use: aborted, or a call that was queued has failed, which another thread that
+  /// is in a call gets instead. Never waits.
   void check();
   /// What is queued returns unfinished. Any thread, also during a call, and one that is blocked in the driver.
   void abort() noexcept;

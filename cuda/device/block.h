@@ -121,7 +121,7 @@ GRADSTEP_DEVICE int popcount(std::uint32_t bits) {
 #endif
 }
 
-/// The sum over a warp, in all of its threads. Of integers, whose order does not matter.
+/// The sum over a warp, in all of its threads. Sums integers, whose order does not matter.
 template <class T>
 GRADSTEP_DEVICE T warp_sum(Block& block, T value) {
   static_assert(std::is_integral_v<T>);

@@ -141,7 +141,7 @@ GRADSTEP_DEVICE T fold_by_block(Block& block, std::int64_t count, T* shared, At 
     if (thread < pairs) {
       tree = shared[2 * thread] + shared[2 * thread + 1];
     } else if (thread < left) {
-      tree = shared[trees - 1];  // has nobody beside it
+      tree = shared[trees - 1];  // has no neighbour
     }
     block.sync();
     if (thread < left) shared[thread] = tree;

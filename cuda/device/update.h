@@ -144,9 +144,9 @@ GRADSTEP_DEVICE void round_pair(std::uint32_t random, float& low, float& high) {
   high = kernels::to_float(kernels::round_stochastically<Stored>(high, random >> 16));
 }
 
-/// Where elements [begin, begin + count) of an array lie that are the thread's, if it is not compact. Those that were
-/// found last are known: gradients mostly lie as their parameters do. They are in memory of the caller's, because what
-/// is in one object with them would be in memory, too.
+/// Where elements [begin, begin + count) of an array lie that are the thread's, if it is not compact. The places that
+/// were found last are kept: gradients mostly lie as their parameters do. They are in memory of the caller's, because
+/// what is in one object with them would be in memory, too.
 class OwnPlaces {
  public:
   GRADSTEP_DEVICE OwnPlaces(const Block& block, std::int64_t begin, std::int64_t count, std::int64_t (&places)[kOwn])

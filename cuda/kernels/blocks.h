@@ -63,7 +63,7 @@ struct BlockBatch {
 };
 
 // T is the arithmetic, f32 or f64.
-/// The gradients into `to`, turned. Of a tensor that takes no part: nothing.
+/// The gradients into `to`, turned. Empty for a tensor that takes no part.
 template <class T>
 void gather_gradients(const BlockBatch& batch, std::int64_t moved, T* to, const CudaQueue& queue);
 /// P(g), turned, to where blocks are exchanged, or into their tensors.

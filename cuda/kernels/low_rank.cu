@@ -166,7 +166,7 @@ struct AddBands {
   }
 };
 
-/// A block has a factor of q, of which it seldom reads more than the beginning.
+/// A block has a factor of q, of which it rarely reads more than the beginning.
 template <class T>
 struct KeepFactors {
   static constexpr const char* kName = "keep_factors";

@@ -59,7 +59,7 @@ struct Measure {
 /// What a norm needs between its launches' blocks.
 class NormScratch {
  public:
-  /// `squares` NULL = they are nobody else's.
+  /// `squares` NULL = no other kernel reads them.
   template <class Own>
   void launch_measure(const Own& own, const Chunks& chunks, double* squares, const NormEnd& end, CudaQueue& queue) {
     if (squares == nullptr) squares = squares_.of<double>(queue, chunks.count);

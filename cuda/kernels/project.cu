@@ -72,7 +72,7 @@ struct TakeGradients {
   }
 };
 
-/// A block has a factor of P, of which it seldom reads more than the beginning.
+/// A block has a factor of P, of which it rarely reads more than the beginning.
 template <class T>
 struct FillBases {
   static constexpr const char* kName = "fill_bases";

@@ -37,7 +37,7 @@ struct BeginStep {
 
   StepRequest request;
   StepLimits limits;
-  const double* norm;  ///< NULL = nobody asked
+  const double* norm;  ///< NULL = not asked for
   StepScalars* scalars;
   const rules::RuleForm* rules;  ///< by group; NULL = the host computes the numbers
   std::int32_t fields;

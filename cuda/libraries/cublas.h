@@ -78,7 +78,7 @@ class Cublas : public LibraryHandle<CublasFunctions> {
   void subtract_product(const MatrixBatch<const T>& a, const MatrixBatch<const T>& b, const MatrixBatch<T>& c,
                         std::int64_t count, CudaQueue& queue);
 
-  /// c = keep c + scale a b, where c is neither a nor b. Of f32, f64 or bf16.
+  /// c = keep c + scale a b, where c is neither a nor b. A product of f32, f64 or bf16.
   template <class T>
   void add_product(SumOf<T> scale, const MatrixBatch<const T>& a, const MatrixBatch<const T>& b, SumOf<T> keep,
                    const MatrixBatch<T>& c, std::int64_t count, CudaQueue& queue);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// NVIDIA's libraries, opened when they are first needed: whoever never needs one never has to have it.
+// NVIDIA's libraries, opened when they are first needed: a program that never needs one does not have to have it.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ namespace gradstep::cuda {
 void* open_shared_library(const char* name, std::string& reason);
 /// NULL unless the process has one of this soname.
 void* find_loaded_library(const char* soname);
-/// Where it was loaded from; "" if nobody knows.
+/// Where it was loaded from; "" if that is unknown.
 std::string folder_of_library(void* library);
 /// NULL if it is not there.
 void* find_symbol(void* library, const char* name);

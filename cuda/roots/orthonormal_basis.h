@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Q of A = Q R, of batches of n x n matrices in f64, side by side, whose rows are the vectors: by Householder's
-// reflectors, kReflectors at a time in the compact form of Schreiber and Van Loan (1989). Of cuSOLVER there is a
-// decomposition of one matrix at a time, and a model has thousands of small ones.
+// reflectors, kReflectors at a time in the compact form of Schreiber and Van Loan (1989). cuSOLVER has a decomposition
+// of one matrix at a time, and a model has thousands of small ones.
 #pragma once
 
 #include <cstdint>

@@ -407,7 +407,7 @@ void Roots::measure_residuals(const RootBatch& batch, const T* statistics, const
   measure_doubtful(batch, x, queue);
 }
 
-/// A step of coupled Newton, but for M, which is of no use after the last one and so is made by the next. Those that
+/// A step of coupled Newton, but for M, which is of no use after the last one and so is made by the next. Matrices that
 /// have come to their end are multiplied along with the others; their roots have been kept.
 template <class T>
 void Roots::iterate(Attempt<T>& attempt, CudaQueue& queue) {

@@ -46,8 +46,7 @@ class BesideCapture {
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
-/// give_back() gives back something of the device's, beside captures. Of a device that is gone there is nothing to give
-/// back.
+/// give_back() gives back something of the device's, beside captures. A device that is gone has nothing to give back.
 template <class Body>
 void give_back(int device, Body&& body) noexcept {
   try {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a captured graph reads and writes whenever it is replayed, in whatever stream: nobody else's.
+// What a captured graph reads and writes whenever it is replayed, in whatever stream: the graph's alone.
 #pragma once
 
 #include <memory>

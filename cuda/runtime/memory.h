@@ -40,7 +40,7 @@ class DeviceMemory final : public Memory {
 /// Few sizes, so that one block serves many.
 std::size_t block_size(std::size_t bytes);
 
-/// Blocks that are given back for the next one to take. Whoever uses one uses it in the order of one queue, so that
+/// Blocks that are given back for the next one to take. Users of one use it in the order of one queue, so that
 /// none is waited for.
 class QueueMemory final : public Memory {
  public:

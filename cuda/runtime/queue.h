@@ -57,7 +57,7 @@ class Staging {
   /// before the next one is taken.
   Block& take(std::size_t bytes);
   void send_off(cudaStream_t stream);
-  /// As take(), for whoever reads what arrives there: nobody else's until it is given back.
+  /// As take(), for a caller that reads what arrives there: its own until it is given back.
   std::unique_ptr<Block> borrow(std::size_t bytes);
   void give_back(std::unique_ptr<Block> block) { blocks_.push_back(std::move(block)); }
 

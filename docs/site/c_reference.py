@@ -18,7 +18,7 @@ class Member:
 
 
 def members(body: str, separator: str) -> list[Member]:
-    """Of a struct or enum. A comment on a line of its own is about what follows, others about what is before them."""
+    """Fields or enumerators. A comment on a line of its own is about what follows, others about what is before them."""
     found: list[Member] = []
     code, waiting, on_line_of_last = "", [], False
     for token in re.split(rf"(/\*.*?\*/|{separator})", body, flags=re.DOTALL):

@@ -13,9 +13,9 @@ project = "gradstep"
 author = "The gradstep authors"
 copyright = "2026, the gradstep authors"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_design"]
 myst_heading_anchors = 4
-myst_enable_extensions = ["deflist"]
+myst_enable_extensions = ["colon_fence", "deflist"]
 highlight_language = "none"  # a block without a language is a command, an output or a table
 
 # Types of other packages and of C's own headers have no pages here; a name of gradstep's must resolve.

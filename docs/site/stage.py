@@ -10,6 +10,8 @@ same there and on the site. A link to something that is no page gets one:
 - to another folder: its README.md;
 - to any other text file, and to what lies beside a linked README.md: a page that shows it.
 
+Between the lines `<!-- tabs -->` and `<!-- end of tabs -->` each line that is bold as a whole begins a tab.
+
 A link to nothing is an error. Anchors are Sphinx's to check.
 """
 
@@ -31,6 +33,8 @@ LANGUAGES = {
     ".c": "c", ".h": "c", ".cpp": "cpp", ".cu": "cuda", ".py": "python", ".rs": "rust", ".java": "java", ".jl": "julia",
     ".sh": "bash", ".toml": "toml", ".json": "json", ".yml": "yaml",
 }  # fmt: skip
+TABS = re.compile(r"^<!-- tabs -->\n(?P<inside>.*?)^<!-- end of tabs -->\n", re.DOTALL | re.MULTILINE)
+TAB = re.compile(r"^\*\*(?P<title>[^*\n]+)\*\*\n", re.MULTILINE)
 PICTURES = {".png", ".svg"}
 HEADERS = PurePosixPath("include/c_api/gradstep")
 C_REFERENCE = PurePosixPath("reference/c")
@@ -65,7 +69,15 @@ class Stage:
         if path.name == "README.md" and path.parent.parts[:1] == ("examples",) and len(path.parts) > 2:
             pieces.append(self._contents(path.parent))
         # What no toctree names is reached by links.
-        self._write(place, "---\norphan: true\n---\n\n" * (self._is_reached_by_links(place)) + "".join(pieces))
+        front = "---\norphan: true\n---\n\n" * self._is_reached_by_links(place)
+        self._write(place, front + TABS.sub(self._tabs, "".join(pieces)))
+
+    @staticmethod
+    def _tabs(match: re.Match) -> str:
+        _, *rest = TAB.split(match["inside"])
+        items = zip(rest[::2], rest[1::2], strict=True)
+        tabs = [f":::{{tab-item}} {title}\n:sync: {title}\n{text}:::\n" for title, text in items]
+        return "::::{tab-set}\n" + "".join(tabs) + "::::\n"
 
     @staticmethod
     def _is_reached_by_links(place: PurePosixPath) -> bool:

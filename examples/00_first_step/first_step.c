@@ -1,6 +1,7 @@
 /* SPDX-FileCopyrightText: 2026 The gradstep authors
  * SPDX-License-Identifier: Apache-2.0 */
 /* 00_first_step: one step of Adam on four numbers of the host's. */
+/* docs:begin head */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,11 +16,14 @@
       exit(EXIT_FAILURE);                                        \
     }                                                            \
   } while (0)
+/* docs:end head */
 
 int main(void) {
+  /* docs:begin handles */
   gradstep_context* context = NULL;
   gradstep_adam_options options;
   gradstep_optimizer* adam = NULL;
+  /* docs:end handles */
   /* docs:begin step */
   float weight[] = {1, 2, 3, 4}, gradient[] = {0.5F, -0.5F, 1, -1};
   int64_t shape[] = {4};

@@ -28,7 +28,7 @@ def numpy_gradient(weights: Floats, inputs: Floats, targets: Floats) -> Floats:
 
 
 def jax_gradient() -> Gradient:
-    """The same by JAX; what it returns are JAX arrays."""
+    """JAX's gradient; it returns JAX arrays."""
     import jax
 
     def loss(weights: Any, inputs: Any, targets: Any) -> Any:

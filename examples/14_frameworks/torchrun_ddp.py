@@ -27,7 +27,9 @@ def main() -> None:
     hook = gradstep.torch.comm_hook(model, **options)
     model.register_comm_hook(None, hook)
     # docs:end hook
+    # docs:begin optimizer
     optimizer = gradstep.torch.SGD(model.parameters(), lr=0.1)
+    # docs:end optimizer
     for x, y in batches(STEPS, dist.get_rank(), dist.get_world_size()):
         optimizer.zero_grad()
         torch.nn.functional.cross_entropy(model(x), y).backward()

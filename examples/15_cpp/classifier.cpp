@@ -105,10 +105,12 @@ std::string train(const gradstep::Context& context, gradstep::Communicator& comm
   const gradstep::TensorList params = {gradstep::Tensor(model.weight, {kClasses, 2}), model.bias};
   const gradstep::ConstTensorList grads = {gradstep::ConstTensor(gradient.weight, {kClasses, 2}), gradient.bias};
   Clouds clouds(static_cast<unsigned>(1 + comm.rank()));
+  // docs:begin loop
   while (adamw.step_count() < kUpdates) {
     model.gradients(clouds.draw(kPoints), gradient);
     updater.push(params, grads);
   }
+  // docs:end loop
   // docs:end push
   // docs:begin save
   std::ostringstream state;

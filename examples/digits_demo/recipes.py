@@ -44,7 +44,7 @@ RULES = [
     ),
 ]
 
-# The same rule, synchronised in other ways. Momentum and sparse sums do not go together, so it moves into the reducer.
+# One rule, synchronised in several ways. Momentum and sparse sums do not go together, so it moves into the reducer.
 # Gradients of 11 bits: 220 updates make 2e-2 of a relative error of 5e-4, the same for every run.
 SYNC = [
     Recipe("dense", gradstep.SGD, SGD),

@@ -132,7 +132,7 @@ def accuracy_of(parameters: list[Floats], digits: Digits) -> float:
 
 
 def train_alone(recipe: Recipe, plan: Plan, digits: Digits) -> Perceptron:
-    """The same examples in the same updates, each as one big batch in one process."""
+    """Runs the updates of all ranks in one process, each as one big batch."""
     model = Perceptron()
     optimizer = recipe.rule(model.parameters, **recipe.options)
     for batch in big_batches(plan.big_batch_size, len(digits.train_labels), plan.updates):

@@ -14,7 +14,7 @@ STEPS, ELEMENTS = 20, 50_000
 
 
 def gradient(step: int) -> np.ndarray:
-    """Of the whole batch, equal on all ranks: an average over other numbers of ranks would be rounded in other ways."""
+    """The whole batch's, equal on all ranks: an average over other numbers of ranks would be rounded in other ways."""
     return np.random.default_rng(step).standard_normal(ELEMENTS).astype(np.float32)
 
 

@@ -66,7 +66,7 @@ HEAD = """\
 
 <!-- Written by scripts/generate from src/rules and benchmarks/recorded/choosing_a_rule.json. -->
 
-What a rule costs and what has to be tuned are facts; which one trains your model best is not, and no page can say it.
+This page has what each rule costs and what has to be tuned. It cannot say which one trains your model best.
 [rules.md](rules.md) has the formula of each, [shampoo.md](shampoo.md) those that keep matrices.
 
 - **There is a recipe** for your model, or one like it: take its rule and its numbers. A new rule costs new runs.
@@ -74,8 +74,8 @@ What a rule costs and what has to be tuned are facts; which one trains your mode
   compared with.
 - **Memory decides**: one state instead of two (`lion`, `signum`, `muon`, `sgd` with momentum), or `state_dtype` bf16
   or int8 of the rule that you have, whose numbers stay as they are.
-- **Updates are dear**, because batches are large or gradients take long: `muon` for matrices with `adam` beside it
-  ([rules by group](handles/optimizer.md#by-name)), or [Shampoo and SOAP](shampoo.md) in AdamW's place. What a step
+- **Updates are expensive**, because batches are large or gradients take long: `muon` for matrices with `adam` for the
+  rest ([rules by group](handles/optimizer.md#by-name)), or [Shampoo and SOAP](shampoo.md) in AdamW's place. What a step
   costs more must be less than what it saves. `dion` takes a part of low rank of what `muon` orthogonalizes.
 - **Something goes wrong**: early steps (`radam`, or a longer warm-up), rare large gradients (clipping, `adopt`),
   batches of another size (`lamb`). A modifier of every rule (`cautious_update`, `adaptive_clip`, `average_decay`) is
@@ -201,15 +201,15 @@ def paragraph(text: str) -> str:
 
 def page(rules: list[Rule], record: dict[str, Any]) -> Iterator[str]:
     model, runs = record["model"], record["runs"]
-    machine = f"""{record["processor"]}, one thread; the machine, of {record["processors"]} processors, was shared with
-        other work (a load of {record["load"]:g} on average)"""
+    machine = f"""one thread of an {record["processor"]} with {record["processors"]} processors, shared with other work
+        (a load of {record["load"]:g} on average)"""
     seeds = len(next(iter(record["eight_bit"].values()))["int8"])
     yield HEAD
     yield "## What each costs"
     yield ""
     yield paragraph(f"""Bytes of state for one element of a parameter by the rule's defaults, by
-        `state_dtype`; **step**: how many times longer a step takes than `a += b` of as many bytes as it reads
-        and writes, with state in f32. Best rounds, by the processor's time, on {machine}; small differences are
+        `state_dtype`. **step**: how many times longer a step takes than `a += b` of as many bytes as it reads
+        and writes, with state in f32. Best rounds, by the processor's time, on {machine}. Small differences are
         the machine's. `muon` multiplies matrices, and costs more the larger they are.""")
     yield ""
     yield from all_rules(rules, record["costs"])

@@ -94,7 +94,7 @@ def number_option(described: Rule) -> Option:
 
 
 def choice_option(name: str, meaning: str, default: int, values: list[str], owner: str) -> Option:
-    """Of an enum of the public headers that has the choice's name and values, or else of one of the rule's own."""
+    """The enum of the public headers that has the choice's name and values, or else one of the rule's own."""
     enum = name if public_enums().get(name) == values else f"{owner}_{name}"
     return Option(name, "choice", meaning, default, "", values, enum)
 

@@ -194,7 +194,8 @@ def rule_lines(rule: Rule, files: dict[str, list[str]], runs: dict[str, str]) ->
         yield from ("", *state_lines(rule))
         yield from ("", *bytes_lines(rule))
     if rule["whole_states"]:
-        yield from ("", f"States of a tensor as a whole, in the dtype of the arithmetic: {rule['whole_states']}.")
+        yield from ("", "States of a tensor as a whole, in the dtype of the arithmetic:", "")
+        yield from (f"- {state}" for state in rule["whole_states"].split("; "))
     rounded = Context(prec=4, rounding=ROUND_DOWN).create_decimal
     in_f32, in_f64 = (shown(float(rounded(each))) for each in rule["largest_gradient"])
     yield from ("", f"Large gradients, by the defaults: above {in_f32} in f32, {in_f64} in f64.")

@@ -16,7 +16,7 @@ PAGE = ROOT / "docs" / "training_by_mode.md"
 
 
 def means(runs: list[dict[str, list[float]]]) -> dict[str, list[float]]:
-    """Of all seeds."""
+    """Means over all seeds."""
     return {
         key: [statistics.mean(values) for values in zip(*(run[key] for run in runs), strict=True)] for key in runs[0]
     }

@@ -15,8 +15,8 @@ package_debian() {
   cp "$build"/packages/*.deb "$out"
 }
 
-# Installed by apt on a system that has a compiler and nothing of ours: a program by pkg-config, projects by CMake, two ranks
-# over each plugin; and gone without a trace.
+# Installed by apt on a system that has a compiler and nothing of gradstep: a program by pkg-config, projects by CMake,
+# two ranks over each plugin; and gone without a trace.
 check_debian() {
   local system=$work/debian12_packages
   apt_install lintian

@@ -14,7 +14,7 @@ package_jar() {
     -Dmaven.install.skip=true "-DaltDeploymentRepository=packages::file://$maven_repository" deploy </dev/null
 }
 
-# A project of somebody else takes the artifact from the repository, into a local one that is empty; then its program runs
+# A foreign project takes the artifact from the repository, into a local one that is empty; then its program runs
 # on a Debian 12 that has a Java runtime and no compiler.
 check_jar() {
   local instruction_set project=$work/outside_java system=$work/debian12_java version folder jar

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The device interface. Operations are at the size of a phase: whole lists of tensors in one call, never one tensor at
-// a time. They are put into a queue and answer nothing: what they compute lies in the backend's memory, and whoever
-// wants to know it on the host downloads it. Structs are read before a call returns; memory that they point to is read
+// a time. They are put into a queue and answer nothing: what they compute lies in the backend's memory, and a caller
+// that needs it on the host downloads it. Structs are read before a call returns; memory that they point to is read
 // when its turn comes. Handles know devices only through this.
 #pragma once
 

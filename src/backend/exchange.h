@@ -38,7 +38,7 @@ struct AdasumPlan {
 struct NanRule {
   bool zero = false;              ///< those that would be selected become zero, until there are none
   Array also;                     ///< which becomes zero where they do; data NULL = nothing
-  std::int64_t* found = nullptr;  ///< in the backend's memory: += how many were selected; NULL = nobody asks
+  std::int64_t* found = nullptr;  ///< in the backend's memory: += how many were selected; NULL = not asked for
 };
 
 /// `count` of the next `size` elements.

@@ -38,7 +38,7 @@ struct LapackThreads {
 class Lapack {
  public:
   /// Throws BACKEND_UNAVAILABLE if there is no such library, or no symmetric eigensolver in it. Names may begin with
-  /// "scipy_"; integers of 32 and of 64 bits are told apart by asking.
+  /// "scipy_"; integers of 32 and of 64 bits are distinguished by a query.
   static std::shared_ptr<const Lapack> open(const std::string& path);
 
   /// Eigenvalues of a symmetric n x n matrix, ascending, and its eigenvectors in the rows of `vectors`. False if the

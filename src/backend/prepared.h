@@ -8,7 +8,7 @@
 
 namespace gradstep {
 
-/// Empty in a copy of what it belongs to. Whoever changes the list forgets it.
+/// Empty in a copy of what it belongs to. A change of the list forgets it.
 class Prepared {
  public:
   Prepared() = default;

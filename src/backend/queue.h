@@ -12,7 +12,7 @@
 
 namespace gradstep {
 
-/// A point in the work of a queue. Copies are the same point; a default one lies behind everybody.
+/// A point in the work of a queue. Copies are the same point; a default one lies behind all others.
 class Event {
  public:
   class Point {
@@ -84,7 +84,7 @@ void write(Queue& queue, T* to, const T& value) {
   }
 }
 
-/// The queue of work that is done at once, on the thread that asks for it. It is a state of nobody: one serves all.
+/// The queue of work that is done at once, on the thread that asks for it. It has no state: one serves all.
 class HostQueue final : public Queue {
  public:
   HostQueue() : Queue(/*is_host=*/true) {}

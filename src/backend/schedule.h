@@ -23,7 +23,7 @@ class Schedule {
   /// Checks and copies; owns user from here on if `take_callback`. `argument` is for the text of errors.
   Schedule(const char* argument, const gradstep_schedule* source, bool take_callback = true);
 
-  /// Whatever stands at `number` when somebody asks for a value; it is borrowed, and in the memory of the backend that
+  /// Whatever stands at `number` when a value is asked for; it is borrowed, and in the memory of the backend that
   /// asks.
   static Schedule in_memory(const double* number);
   /// That place; NULL for all others.

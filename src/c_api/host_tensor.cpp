@@ -168,7 +168,7 @@ gradstep_tensor view_of(const Schema& schema, std::size_t i, void* data, DType d
   tensor.device = parameter.device;
   tensor.ndim = static_cast<std::int32_t>(parameter.shape.size());
   tensor.dtype = to_dlpack(dtype);
-  // DLPack's shape is not const; hosts are told that views are theirs to read.
+  // DLPack's shape is not const; the headers say that views are to be read only.
   tensor.shape = const_cast<std::int64_t*>(parameter.shape.data());
   return tensor;
 }

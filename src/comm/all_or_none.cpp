@@ -33,7 +33,7 @@ Told words_of(const std::exception_ptr& failure) {
 }
 
 /// Collective, once it is known that some ranks have failed: the first of them tells its words. Where the channel fails
-/// meanwhile, nobody has told anything: the rank is `world_size`.
+/// meanwhile, no rank has reported: the rank is `world_size`.
 struct FirstFailure {
   std::int64_t rank;
   Told words{};

@@ -22,7 +22,7 @@ namespace gradstep {
 
 class Channel {
  public:
-  /// `site` and `wait` outlive it. `order` is an enum gradstep_reduction_order. `wait` NULL = nobody waits for peers:
+  /// `site` and `wait` outlive it. `order` is an enum gradstep_reduction_order. `wait` NULL = no call waits for peers:
   /// calls are queued.
   Channel(std::shared_ptr<Engine> engine, const Site& site, std::int32_t order, std::shared_ptr<Sent> sent,
           PeerWait* wait);

@@ -3,7 +3,7 @@
 //
 // Collectives that move bytes, over whatever functions an engine has: its own where it gives them, else built from
 // exchange, else from send_recv, else from send and recv, else from all_gather. Nothing here adds numbers. Where the
-// site is not the host everything is put into its queue, and nobody waits.
+// site is not the host everything is put into its queue, and no call waits.
 #pragma once
 
 #include <atomic>
@@ -20,12 +20,12 @@
 namespace gradstep {
 
 /// Gathering everything is one round where a direct exchange of pieces takes two, but moves world_size / 2 times the
-/// bytes. Up to this many bytes sent by a rank the round is dearer.
+/// bytes. Up to this many bytes sent by a rank the round costs more.
 inline constexpr std::int64_t kGatherBytes = 64 * 1024;
 /// What each rank contributes at a time when everything is gathered; bounds the staging memory.
 inline constexpr std::int64_t kGatherSliceBytes = std::int64_t{1} << 20;
 /// What each rank owns of the data at a time when it is summed directly. Each takes two rounds, which a network makes
-/// dear; where ranks copy through memory it is better to stay in the caches.
+/// expensive; where ranks copy through memory it is better to stay in the caches.
 inline constexpr std::int64_t kPieceBytes = std::int64_t{1} << 23;
 inline constexpr std::int64_t kPieceBytesInMemory = std::int64_t{1} << 21;
 

@@ -271,7 +271,7 @@ bool Communicator::vote(bool yes, const Deadline& deadline) {
   const char own = yes ? 1 : 0;
   std::vector<char> votes;
   Call call = Call::all_gather(&own, nullptr, 1);
-  // Room is made within the call: a rank that finds none breaks the channel, and nobody waits for its vote.
+  // Room is made within the call: a rank that finds none breaks the channel, and no rank waits for its vote.
   perform(&connection_.engine(), call, deadline, [&] {
     votes.resize(static_cast<std::size_t>(world_size()));
     call.receive = votes.data();
@@ -384,7 +384,7 @@ std::shared_ptr<const Communicator::Channels> Communicator::channels() const {
 void Communicator::abort() noexcept {
   constexpr const char* kText = "the communicator was aborted";
   const auto present = channels();  // without the lock: a host's callback may abort, too
-  // All are told before any engine is, for they may share one.
+  // All learn it before any engine does, for they may share one.
   for (const auto& channel : *present) {
     if (const auto alive = channel.lock()) alive->connection_.keep_first_error(GRADSTEP_ERR_ABORTED, kText);
   }

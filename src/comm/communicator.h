@@ -100,8 +100,8 @@ class Communicator : public NamedCalls<Communicator> {
   /// True if start() may be used: calls may come from gradstep's own threads and can be aborted, and no other
   /// communicator uses the channel, so that the order of calls on it is this communicator's alone.
   bool overlaps() const;
-  /// Runs `job`, which makes calls of this communicator, on the progress thread. Until finish() has returned nobody
-  /// else may make any, but abort(), status() and stats().
+  /// Runs `job`, which makes calls of this communicator, on the progress thread. Until finish() has returned no other
+  /// thread may make any, but abort(), status() and stats().
   void start(std::function<void()> job) { wait_.start(std::move(job)); }
   /// Returns when the job has ended; its exception is rethrown as an Error. The host's interrupt is polled meanwhile,
   /// and aborts the engines.

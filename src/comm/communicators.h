@@ -32,7 +32,7 @@ std::shared_ptr<Communicator> make_host_communicator(std::shared_ptr<Context> co
 std::shared_ptr<Communicator> make_met_communicator(std::shared_ptr<Context> context,
                                                     const gradstep_comm_options& options);
 
-/// Collective: connects through the mpi plugin. Of `options` timeout_ms and reduction_order count. `native` points to
+/// Collective: connects through the mpi plugin. Reads timeout_ms and reduction_order of `options`. `native` points to
 /// an MPI_Comm, which is duplicated; NULL = MPI_COMM_WORLD.
 std::shared_ptr<Communicator> make_mpi_communicator(std::shared_ptr<Context> context,
                                                     const gradstep_comm_options& options, const void* native);

@@ -5,10 +5,10 @@
 // files.) Where the site is not the host, what travels stays there if an engine of the communicator reaches it, and
 // else passes through staging at the host.
 //
-// Calls that stay on the device are queued, and nobody waits for them but settle(). Sums are those of every engine: in
+// Calls that stay on the device are queued, and only settle() waits for them. Sums are those of every engine: in
 // the order of ranks, on the device, unless the engine's own were asked for. Until settle() has returned a failure may
-// not be known: what was received changes nothing that stays, and is shown to nobody. A thread keeps the deadline of
-// the last call meanwhile.
+// not be known: what was received changes nothing that stays, and is not shown to the host. A thread keeps the deadline
+// of the last call meanwhile.
 #pragma once
 
 #include <cstdint>

@@ -26,9 +26,10 @@ class DeviceWatch {
   DeviceWatch(const DeviceWatch&) = delete;
   DeviceWatch& operator=(const DeviceWatch&) = delete;
 
-  /// What lies before `end` is to be done by the deadline, if nobody says more until then. Replaces what was expected.
+  /// What lies before `end` must be done by the deadline, unless another deadline replaces it. Replaces what was
+  /// expected.
   void expect(Event end, const Deadline& deadline);
-  /// Somebody looks after it, or it is done.
+  /// A thread watches it, or it is done.
   void forget();
 
  private:

@@ -75,7 +75,7 @@ class Engine {
   bool needs_answers() const { return carries_calls() && !said_.senders_hear; }
   /// False where it only gathers.
   bool can_exchange() const { return point_to_point() || vtable_.exchange != nullptr || world_size() == 1; }
-  /// An engine of ours for networks, whose calls wait for messages on their way.
+  /// A gradstep engine for networks, whose calls wait for messages on their way.
   bool is_over_network() const { return carries_calls() && !shares_memory() && world_size() > 1; }
 
   /// Whether memory of this type of device can be given to its functions.

@@ -9,7 +9,7 @@
 
 namespace gradstep {
 
-/// Nobody reads or writes there.
+/// No code reads or writes there.
 alignas(64) inline unsigned char no_elements[64];
 
 inline bool is_absent(const Array& array) { return array.data == nullptr; }

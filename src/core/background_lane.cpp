@@ -74,7 +74,7 @@ void BackgroundLane::submit(std::shared_ptr<BackgroundJob> job) {
   signals_->wake.notify_all();
 }
 
-/// As many as there can be. Those that are missing are tried again with the next job.
+/// As many as there can be. Missing threads are tried again with the next job.
 void BackgroundLane::start_threads() {
   workers_.reserve(static_cast<std::size_t>(threads_));
   while (workers_.size() < static_cast<std::size_t>(threads_)) {

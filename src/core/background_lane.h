@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Threads of low priority for work whose results are wanted later. They only take what would otherwise be idle time:
-// whoever needs a result does what is left of the work itself.
+// a thread that needs a result does what is left of the work itself.
 #pragma once
 
 #include <pthread.h>

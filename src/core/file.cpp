@@ -49,9 +49,9 @@ std::string unguessable_name_for(const std::string& path) {
   return fmt::format("{}.tmp.{:016x}", path, number);
 }
 
-// A user who may write to a folder can put a link at a name that others are about to write to. In folders for
-// everybody, such as /tmp, Linux can be told (fs.protected_symlinks) to follow only the links of the process's own user
-// and of the folder's owner. This is the same rule, whatever Linux was told.
+// A user who may write to a folder can put a link at a name that others are about to write to. In folders for all
+// users, such as /tmp, Linux can be set (fs.protected_symlinks) to follow only the links of the process's own user and
+// of the folder's owner. This is that rule, whatever Linux is set to.
 void check_trusted(const std::string& link, uid_t owner) {
   struct stat folder{};
   if (stat(folder_of(link).c_str(), &folder) != 0) return;
@@ -112,7 +112,7 @@ void NewFile::fail_io(const char* what, const std::string& path) const {
   fail(GRADSTEP_ERR_IO, "{}: '{}' {}: {}", argument_, path, what, reason());
 }
 
-// Where the group cannot be kept, another group gets no more than everybody. File systems without permissions leave the
+// Where the group cannot be kept, another group gets no more than all users. File systems without permissions leave the
 // file as it was created.
 void NewFile::take_after(const struct stat& old) {
   mode_t permissions = old.st_mode & 0777;

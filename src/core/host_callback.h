@@ -23,7 +23,7 @@ auto call_host(const char* name, Function&& function) {
   }
 }
 
-/// Calls a function that cleans up. What it throws is dropped: there is nobody to tell.
+/// Calls a function that cleans up. What it throws is dropped: no caller could get it.
 template <class Function>
 void call_host_quietly(Function&& function) noexcept {
   try {
@@ -48,7 +48,7 @@ class CallbackOwner {
     if (release_ != nullptr) call_host_quietly([this] { release_(user_); });
   }
 
-  /// Somebody else owns it from here on.
+  /// It has another owner from here on.
   void hand_over() noexcept { release_ = nullptr; }
 
  private:

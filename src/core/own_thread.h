@@ -4,8 +4,8 @@
 
 namespace gradstep {
 
-/// True on a thread that gradstep started to make calls of a communicator. Of the host's callbacks only its collectives
-/// and its allocator may run there.
+/// True on a thread that gradstep started to make calls of a communicator. Only the host's collectives and its
+/// allocator may run there.
 inline thread_local bool on_own_thread = false;
 
 }  // namespace gradstep

@@ -6,7 +6,7 @@
 
 namespace gradstep {
 
-/// Bytes that nobody can guess, from the system: for secrets, and for names in folders that others may write to. At
+/// Bytes that cannot be guessed, from the system: for secrets, and for names in folders that others may write to. At
 /// most 256. Throws IO.
 void fill_random(void* bytes, std::size_t size);
 

@@ -132,7 +132,7 @@ class HeaderDraft {
 
 }  // namespace
 
-/// Bytes come to memory as they arrive: what a damaged length promises, and nobody sends, takes none.
+/// Bytes come to memory as they arrive: what a damaged length promises, and does not arrive, takes none.
 class StateReader {
  public:
   StateReader(ByteSource& source, std::vector<std::byte>& kept) : source_(source), kept_(kept) {}

@@ -105,7 +105,7 @@ class StateFile {
     std::int64_t bytes = 0;           ///< that are kept
   };
 
-  /// Reads as far as its header says, which is checked first. Of tensors that `parts` names, no more is kept; all bytes
+  /// Reads as far as its header says, which is checked first. No more is kept of tensors that `parts` names; all bytes
   /// are in the checksum. Throws CORRUPT (its form or its checksum), UNSUPPORTED (a later format).
   StateFile(ByteSource& source, bool allow_unchecked, const TensorParts& parts = {});
 

@@ -31,7 +31,7 @@ class LoadedPart {
   const StateFile::Tensor& tensor(const std::string& key, DType dtype, const std::vector<std::int64_t>& shape);
   /// tensor(), and CORRUPT if a number in it is not finite.
   const StateFile::Tensor& finite_tensor(const std::string& key, DType dtype, const std::vector<std::int64_t>& shape);
-  /// Throws MISMATCH if the file holds a tensor that nobody asked for.
+  /// Throws MISMATCH if the file holds a tensor that was not asked for.
   void check_all_taken() const;
 
  private:

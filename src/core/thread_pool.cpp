@@ -72,12 +72,12 @@ void ThreadPool::run(std::int64_t n, FunctionRef<void(std::int64_t)> body) {
   if (job.error) std::rethrow_exception(job.error);
 }
 
-/// As many as there can be. Those that are missing are tried again by the next run.
+/// As many as there can be. Missing threads are tried again by the next run.
 void ThreadPool::start_threads() noexcept {
   const auto wanted = static_cast<std::size_t>(threads_ - 1);
   if (workers_.size() == wanted) return;
   if (workers_.empty()) fork_generation_ = fork_generation();
-  // New workers take part from the next round on, which does not begin meanwhile. Those before have read this.
+  // New workers take part from the next round on, which does not begin meanwhile. Earlier threads have read this.
   rounds_before_ = round_;
   try {
     workers_.reserve(wanted);

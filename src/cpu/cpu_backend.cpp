@@ -434,7 +434,7 @@ class CpuBackend final : public Backend, private ChunkRunner {
 
   static double* partials_of(const Prepared& prepared, std::size_t count) {
     auto& partials = prepared.get<std::vector<double>>();
-    // Lists whose length varies from call to call seldom need more.
+    // Lists whose length varies from call to call rarely need more.
     if (partials.capacity() < count) partials.reserve(std::max<std::size_t>(16, std::bit_ceil(count)));
     partials.resize(count);
     return partials.data();

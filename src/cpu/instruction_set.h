@@ -13,7 +13,7 @@ namespace gradstep::cpu {
 /// INVALID_ARGUMENT for a value that names none.
 const Loops& choose_loops();
 
-/// Shampoo's loops for the same choice. Those of AVX2, AVX-512 and NEON give the same bits and have one name.
+/// Shampoo's loops for the same choice. The loops of AVX2, AVX-512 and NEON give the same bits and have one name.
 const Arithmetic& choose_arithmetic(const Loops& loops);
 
 }  // namespace gradstep::cpu

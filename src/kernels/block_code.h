@@ -46,7 +46,7 @@ class BlockCode {
     return code;
   }
 
-  /// What codes stand for, in floats' bits. Of a code, the bits from 8 on do not count.
+  /// What codes stand for, in floats' bits. The bits of a code from 8 on do not count.
   template <class Words>
   GRADSTEP_FORMULA Words decode(Words codes) const {
     using L = Lanes<Words>;

@@ -78,7 +78,7 @@ GRADSTEP_FORMULA float to_float(Float16 x) {
   return float_of((exponent == 0 ? subnormal : normal) | static_cast<std::uint32_t>(x.bits & 0x8000U) << 16);
 }
 
-/// The bits of the bfloat16 that is nearest to a float's bits. Of one, or of vectors of them.
+/// The bits of the bfloat16 that is nearest to a float's bits. Works on one number, or on vectors of them.
 template <class Words>
 GRADSTEP_FORMULA Words bfloat16_of(Words bits) {
   const Words rounded = bits + 0x7fffU + ((bits >> 16) & 1U);

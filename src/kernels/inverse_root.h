@@ -8,7 +8,7 @@
 //   M_0 = z D, H_0 = z^(1/p) I;  T = q(M);  M <- T^p M, H <- H T.
 // Newton's step has q(x) = (p + 1 - x) / p. In it a small eigenvalue of M grows by (1 + 1/p)^p, so that a condition
 // number of a million takes some twenty steps. Ours have one product more, M^2, and q of degree 2. An eigenvalue y^p of
-// M becomes f(y)^p, f(y) = y q(y^p). Of all such f the one that leaves the least spread of [l, 1] alternates between
+// M becomes f(y)^p, f(y) = y q(y^p). Among all such f the one that leaves the least spread of [l, 1] alternates between
 // its largest and its smallest values there (Chebyshev); scaled so that the largest is 1, it has
 //   f(l) = f(y2) < f(y1) = f(1) = 1, where l < y1 < y2 < 1 and f'(y1) = f'(y2) = 0.
 // So f takes [l, 1] into [f(l), 1], whence another goes on: a ladder of them leads from every l to 1, and its rungs are

@@ -9,7 +9,7 @@
 namespace gradstep::kernels {
 
 /// A power of two that brings numbers with this norm, the root of their plain squares' sum, to where their squares have
-/// room. Of a norm that is NaN or in range: 1.
+/// room. For a norm that is NaN or in range: 1.
 GRADSTEP_FORMULA double norm_scale(double norm) {
   if (norm > 0x1p500) return 0x1p-600;
   return norm < 0x1p-450 ? 0x1p600 : 1;

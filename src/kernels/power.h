@@ -13,8 +13,8 @@
 
 namespace gradstep::kernels {
 
-/// How many bits it takes to write the number. Of std::bit_width nvcc 13.0, with libstdc++ 12, makes a constant without
-/// a word, as of the other functions of <bit> that count.
+/// How many bits it takes to write the number. nvcc 13.0 with libstdc++ 12 silently folds std::bit_width to a constant,
+/// and the other functions of <bit> that count.
 GRADSTEP_FORMULA int bit_width(std::uint64_t bits) {
 #if defined(__CUDA_ARCH__)
   return 64 - __clzll(static_cast<long long>(bits));

@@ -177,7 +177,7 @@ std::vector<kernels::HyperParameterForm> HyperParameters::forms() const {
     }
     const rules::Range any;
     for (std::size_t i = group.fields.size(); i < field_count_; ++i) {
-      forms.push_back({Schedule(0).form(), any.minimum, any.limit});  // nobody reads it
+      forms.push_back({Schedule(0).form(), any.minimum, any.limit});  // it is not read
     }
   }
   return forms;

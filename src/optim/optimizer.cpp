@@ -44,7 +44,7 @@ void Optimizer::apply_guarded(double clip_value) {
   buffers_were_seen();
 }
 
-/// Where work is queued nobody knows it yet.
+/// Where work is queued it is not known yet.
 StepOutcome Optimizer::outcome(const StepGuards& guards) {
   if (!site().is_host()) return {!guards.skip, std::numeric_limits<double>::quiet_NaN(), 1};
   const StepOutcome known = last_outcome();

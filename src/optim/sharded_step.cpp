@@ -135,7 +135,7 @@ DealtSlices Optimizer::slices_of(const std::vector<std::vector<std::size_t>>& gr
   return dealt;
 }
 
-// A state of which a part is gone can be gathered by nobody. The ranks that are to share it agree, over their own
+// A state of which a part is gone cannot be gathered. The ranks that are to share it agree, over their own
 // channel, on whether that is so: one of them may have finished the exchange in which another one failed.
 void Optimizer::attach(Communicator* comm, const gradstep_sharding_options& options,
                        const std::vector<std::vector<std::size_t>>& groups) {

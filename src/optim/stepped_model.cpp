@@ -73,7 +73,7 @@ void SteppedModel::announce(const gradstep_parameter* parameters, std::size_t n)
   const gradstep_device device = schema_.device();
   schema_.append(parameters, n);
   try {
-    (void)context_->site(schema_, known);  // throws unless somebody serves them, and all on one device
+    (void)context_->site(schema_, known);  // throws unless a backend serves them, and all on one device
     if (!same_device(schema_.device(), device)) {
       fail(GRADSTEP_ERR_UNSUPPORTED, "parameters[0]: is on {}, the optimizer is on {}", device_text(schema_.device()),
            device_text(device));

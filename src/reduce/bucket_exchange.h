@@ -58,7 +58,7 @@ class BucketExchange {
   virtual double largest() { return std::numeric_limits<double>::infinity(); }
   /// The result is finite and may be larger: what commit() would keep becomes finite, too. In the host's order.
   virtual void limit_kept() {}
-  /// What lies at the site and is asked for seldom.
+  /// What lies at the site and is rarely asked for.
   virtual void complete(gradstep_bucket_statistics& /*stats*/) const {}
   /// The whole window has succeeded, and its result is finite: what it leaves behind is kept from now on.
   virtual void commit() {}

@@ -81,7 +81,7 @@ ExchangeCost dense_cost(const ExchangeSize& size);
 ExchangeCost half_cost(const ExchangeSize& size, bool in_half = false);
 /// Modes INT8, INT4 and FP8_E4M3, FP8_E5M2.
 ExchangeCost coded_cost(const ExchangeSize& size, kernels::NumberCode code);
-/// Mode SPARSE_TOPK; selections of the ranks are taken to be independent, which makes the split dearer than it may
+/// Mode SPARSE_TOPK; selections of the ranks are taken to be independent, which makes the split cost more than it may
 /// turn out.
 ExchangeCost sparse_gather_cost(const ExchangeSize& size, double sparsity);
 ExchangeCost sparse_split_cost(const ExchangeSize& size, double sparsity);

@@ -30,8 +30,8 @@ struct WindowState {
 /// channel's resources have those of the others.
 ///
 /// Exchanges have a lane: on a plugin's device a stream of their own, so that they go on beside what the host puts into
-/// its streams. They follow the event after which their bucket is packed, and whoever uses what they leave behind in
-/// the host's order joins them first. Elsewhere the lane is the site.
+/// its streams. They follow the event after which their bucket is packed, and users of their results in the host's
+/// order join them first. Elsewhere the lane is the site.
 struct ExchangeResources {
   /// Without a channel.
   ExchangeResources(std::shared_ptr<Context> own_context, const Site& where, const gradstep_reducer_options& checked);
@@ -39,7 +39,7 @@ struct ExchangeResources {
   ExchangeResources(const std::shared_ptr<Context>& own_context, Communicator& parent, const Schema& schema,
                     const gradstep_reducer_options& checked, const Deadline& deadline);
 
-  /// Exchanges may run beside what the host's thread does. Those that are queued on the device wait for nobody, and
+  /// Exchanges may run beside what the host's thread does. Exchanges that are queued on the device do not wait, and
   /// are in the same order on all ranks if the calls are.
   bool may_overlap() const { return comm->overlaps() && !data->is_queued(); }
   /// Collective: as many channels as options.channels says, at most one for each of `buckets`. Once, on the first.

@@ -4,7 +4,7 @@
 // SINGA's sparsification: u = gradient + residual, the large elements of u travel, the others are the next residual.
 //
 // Messages are written, summed and cleared where the gradients lie. Where how many elements are selected is fixed, and
-// all selections are gathered, nobody asks for an answer: NaNs are told in front of the message. Else the ranks tell
+// all selections are gathered, no answer is asked for: the message begins with the number of NaNs. Else the ranks tell
 // each other first how long their messages are.
 #include "reduce/sparse.h"
 

@@ -38,7 +38,7 @@ class SparseSelection {
 
   /// What is selected is fixed in number.
   bool by_count() const { return options_.mode == GRADSTEP_REDUCER_SPARSE_TOPK; }
-  /// Every rank knows how long every message is, without having been told.
+  /// Every rank knows how long every message is, without an exchange of lengths.
   bool is_fixed() const { return by_count() && pieces_ == 1; }
   std::size_t pieces() const { return pieces_; }
 

@@ -26,7 +26,7 @@ struct Adopt {
   static constexpr const char* kClippings[] = {"optax", "pytorch_optimizer", "none"};
   enum : std::uint8_t { optax, pytorch_optimizer, none };
   static constexpr Choice kChoices[] = {
-      {"clipping", kClippings, "of u: by t as optax counts it, as pytorch_optimizer does, or none"},
+      {"clipping", kClippings, "how u is clipped: by t as optax counts it, as pytorch_optimizer does, or none"},
       {"nesterov", {}, "looks one step ahead"}};
 
   static constexpr State kStates[] = {{.name = "exp_avg", .has_signs = true}, {.name = "exp_avg_sq"}};

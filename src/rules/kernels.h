@@ -26,7 +26,7 @@ struct KernelForm {
 
 namespace detail {
 
-/// Rules that are seldom bound by arithmetic have one kernel for all kinds of decay.
+/// Rules that are rarely bound by arithmetic have one kernel for all kinds of decay.
 template <class Rule>
 constexpr bool has_one_kernel() {
   return requires { Rule::kOneKernel; };

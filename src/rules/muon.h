@@ -36,7 +36,7 @@ struct Muon {
       {"iterations", whole(1, 100), 5, "Newton-Schulz iterations"},
       {"epsilon", at_least(0), 1e-7, "keeps the norm that a matrix is divided by from zero"},
       {"scale_factor", at_least(0), 1, "multiplies what step_scale says"},
-      {"coefficient_a", {}, 3.4445, "of coefficients = own: X = a X + (b A + c A^2) X, A = X X^T"},
+      {"coefficient_a", {}, 3.4445, "for coefficients = own: X = a X + (b A + c A^2) X, A = X X^T"},
       {"coefficient_b", {}, -4.7750, "likewise"},
       {"coefficient_c", {}, 2.0315, "likewise"},
       {"variance_epsilon", at_least(0), 1e-8, "keeps the root of the variance from zero"},
@@ -66,7 +66,7 @@ struct Muon {
        "shape: sqrt(max(1, rows / columns)) (KellerJordan, torch); rms: 0.2 sqrt(max(rows, columns)) (Moonlight, "
        "torch); spectral: sqrt(rows / columns) (dion, torch, NVIDIA); largest: sqrt(max(rows, columns)) (NVIDIA); "
        "kernel: sqrt(max(1, columns / rows)), for weights of inputs x outputs (optax); none: 1"},
-      {"coefficients", kNewtonSchulzSets, "of the Newton-Schulz iterations"},
+      {"coefficients", kNewtonSchulzSets, "the Newton-Schulz iterations' numbers"},
       {"normalizer", kNormalizers,
        "what a matrix is divided by first. add: norm + epsilon; max: max(norm, epsilon); safe: 1.02 norm + epsilon"},
       {"variance", kVariances,
@@ -77,8 +77,8 @@ struct Muon {
        "how long o is then. kept: as before (NorMuon); free: as it comes (AdaMuon: NVIDIA); full: sqrt(min(rows, "
        "columns)), with v / (1 - variance_beta^(t+1)) (AdaMuon: pytorch_optimizer)"},
       {"product_precision", kIteratePrecisions,
-       "of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are rounded to it"
-       ", and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor"},
+       "precision of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are "
+       "rounded to it, and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor"},
   };
 
   static constexpr State kStates[] = {{.name = "momentum_buffer", .has_signs = true}};

@@ -20,7 +20,7 @@ struct RAdam {
       {"beta2", kFraction, 0.999, "share of the mean square that a step keeps"},
       {"epsilon", at_least(0), 1e-8, "keeps the denominator from zero"},
       {"epsilon_root", at_least(0), 0, "joins the corrected mean square under the root"},
-      {"threshold", at_least(4), 5, "of r, for form optax; torch has 5"},
+      {"threshold", at_least(4), 5, "the smallest r, for form optax; torch has 5"},
       {"weight_decay", at_least(0), 0, "times p is added to the gradient"},
   };
 

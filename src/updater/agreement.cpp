@@ -78,7 +78,7 @@ void Agreement::tell_difference(const std::exception_ptr& failure, const Deadlin
     if (failed[r] != 0) fail(GRADSTEP_ERR_ABORTED, "rank {} could not begin the step", r);
   }
   const Facts all = facts();
-  // The last is told in more detail.
+  // The last is reported in more detail.
   compare_ranks(comm, std::span(all).first(kFacts - 1), [](std::size_t i) { return kFactWords[i]; }, deadline);
   const HyperParameters& values = common().hyper_parameters();
   compare_ranks(comm, values.facts(), [&](std::size_t i) { return values.fact_text(i); }, deadline);

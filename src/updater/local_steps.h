@@ -37,7 +37,7 @@ class LocalSteps {
   using Run = FunctionRef<void(FunctionRef<void()>)>;
   bool exchange(Reducer* reducer, const BufferList& params, Run run);
 
-  /// The exchange of deltas by a rank that could not step: what it gives is nobody's.
+  /// The exchange of deltas by a rank that could not step: what it gives is not used.
   void take_part(const Optimizer& optimizer, Reducer& reducer);
 
   /// Steps since parameters were exchanged.

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // After a failure ranks may stand apart: one has finished the exchange in which another one failed. They tell each
-// other where they stand, and whoever is behind takes over the parameters and the state of the one that is furthest.
+// other where they stand, and a rank that is behind takes over the parameters and the state of the one that is
+// furthest.
 #pragma once
 
 #include <cstdint>

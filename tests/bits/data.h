@@ -38,8 +38,8 @@ void store(gradstep_dtype dtype, std::uint32_t f32_bits, void* to);
 /// How a tensor lies in memory. README.md, "Models".
 enum class Layout { compact, transposed, padded };
 
-/// A host's tensor in a buffer of its own on a device, with a copy here. Bytes between elements hold a mark that nobody
-/// may change.
+/// A host's tensor in a buffer of its own on a device, with a copy here. Bytes between elements hold a mark that must
+/// not change.
 class HostTensor {
  public:
   HostTensor(Device& device, std::vector<std::int64_t> shape, gradstep_dtype dtype, Layout layout = Layout::compact);

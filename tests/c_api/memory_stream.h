@@ -8,7 +8,7 @@
 
 #include "gradstep/gradstep.h"
 
-/* A stream over memory that can be told to fail. */
+/* A stream over memory that can be made to fail. */
 typedef struct memory {
   char bytes[1 << 16];
   size_t size;

@@ -75,7 +75,7 @@ static void a_hyper_parameter_in_memory_is_read_at_every_step(void** state) {
   double value = 0;
   assert_non_null(rate);
   create_sgd(f);
-  *rate = NAN; /* looked at by nobody yet */
+  *rate = NAN; /* not read yet */
   assert_ok(gradstep_optimizer_set_tensor(f->optimizer, -1, "learning_rate", &rate_tensor));
   *rate = 2;
   step(f); /* g = 1/8 */

@@ -43,7 +43,7 @@ void run_threads(int ranks, const std::function<void(int)>& body) {
   }
 }
 
-/// One end for each rank. Those of shm and Gloo meet in a directory.
+/// One end for each rank. Ranks of shm and Gloo meet in a directory.
 std::vector<CommHandle> connect(gradstep_context* context, const std::string& engine, int ranks) {
   std::vector<gradstep_comm*> made(static_cast<std::size_t>(ranks));
   if (engine == "local") {

@@ -494,7 +494,7 @@ RULES: dict[str, tuple[str, Callable[[Options], Options]]] = {
     "swa_torch": ("sgd", averaged({"average_equal": True})),
     "yogi_optax": ("yogi", optax_moments),
 }
-# Of the same systems, as they are: their matrices are rounded.
+# Rules of these systems as they are: their matrices are rounded.
 RULES |= {f"{name}_bf16": (rule, in_bf16(options)) for name, (rule, options) in RULES.items() if rule == "muon"}
 
 # What steps tensors of one axis, where that is another rule.

@@ -177,7 +177,7 @@ inline void run_nccl_ranks(std::int32_t ranks, const std::function<void(NcclRank
       const auto place = static_cast<std::size_t>(r);
       NcclRank rank(r, ranks, comms[place], streams[place], meeting, lent, devices == 2 ? r % 2 : 1);
       body(rank);
-      rank.meet();  // memory is given back when nobody needs it any more
+      rank.meet();  // memory is given back when it is no longer needed
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -13,7 +13,7 @@ using cuda::NcclResult;
 
 constexpr std::int64_t kSize = 5000;
 
-/// How rank 2 ends: the others are told at once, or wait for it until their deadline.
+/// How rank 2 ends: the others learn it at once, or wait for it until their deadline.
 enum class End { is_noticed, is_silent };
 
 struct Survivors {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Norms of f64 numbers whose squares leave f64's range have the CPU's bits on a CUDA device, and nobody waits for them.
+// Norms of f64 numbers whose squares leave f64's range have the CPU's bits on a CUDA device, and the host does not wait
+// for them.
 #include <cmath>
 #include <limits>
 #include <random>

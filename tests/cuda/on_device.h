@@ -70,7 +70,7 @@ class Region {
   std::byte* copy_ = nullptr;
 };
 
-/// The tensors of one call. Those that overlap do so there, too.
+/// The tensors of one call. Tensors that overlap do so there, too.
 class Trip {
  public:
   using Tensors = std::vector<gradstep_tensor>;

@@ -30,7 +30,7 @@ std::vector<float> download(EmulatedCuda& device, void* stream, const float* fro
   return values;
 }
 
-/// Memory of the host that is closed at first: whoever writes to it waits there until it is opened. One at a time.
+/// Memory of the host that is closed at first: a writer waits until it is opened. One at a time.
 class ClosedPages {
  public:
   explicit ClosedPages(std::size_t bytes)

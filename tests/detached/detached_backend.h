@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A device that is none: the CPU's loops, behind what makes a device different. The host cannot touch its memory, which
-// is readable only while an operation runs; a host read or write ends the program. Work waits in its queue until
-// somebody waits for it, and then the queues take turns by chance, in an order of which only events say something. So a
+// is readable only while an operation runs; a host read or write ends the program. Work waits in its queue until a
+// thread waits for it, and then the queues take turns by chance, in an order of which only events say something. So a
 // suite that passes here on many seeds sends nothing through the host and depends on nothing being done at once.
 #pragma once
 

@@ -207,7 +207,7 @@ TEST(DetachedReducer, ATopKOfOneRankWaitsForNothingButNansThatAreErrors) {
   }
 }
 
-// Lengths that are not known beforehand are told in a collective of their own.
+// Lengths that are not known beforehand are exchanged in a collective of their own.
 TEST(DetachedReducer, EverySparseExchangeWaitsForItsCollectivesAlone) {
   for (const std::int32_t mode : {GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_REDUCER_SPARSE_THRESHOLD}) {
     for (const std::int32_t exchange : {GRADSTEP_SPARSE_EXCHANGE_GATHER, GRADSTEP_SPARSE_EXCHANGE_SPLIT}) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Queues of work that take turns by chance, as a device's streams may: work waits until somebody waits for it, and only
-// points that it was told to wait for say something about the order between queues. Whoever waits does the work.
+// Queues of work that take turns by chance, as a device's streams may: work waits until a thread waits for it, and only
+// points that it must wait for say something about the order between queues. A thread that waits does the work.
 #pragma once
 
 #include <atomic>
@@ -69,7 +69,7 @@ class WorkQueues {
   bool is_held() const;
   /// Has all been done, of lines that the calling thread was the last to put work into?
   bool is_done_for_this_thread() const;
-  /// For whoever waits by do_one().
+  /// For threads that wait by do_one().
   void count_wait() { ++waits_; }
 
   // Waiting does work until there is nothing left to wait for; the first rethrows what the line's work threw, once.
@@ -79,7 +79,7 @@ class WorkQueues {
   /// Forgets what has not been done.
   void drop_all();
 
-  /// How many pieces of work have been done, and how often somebody has waited.
+  /// How many pieces of work have been done, and how often a thread has waited.
   std::int64_t done() const { return done_; }
   std::int64_t waits() const { return waits_; }
   void set_seed(std::uint64_t seed) { random_.seed(seed); }

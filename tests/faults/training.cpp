@@ -99,7 +99,7 @@ gradstep_status Training::create(gradstep_comm* comm) {
   gradstep_sgd_options rule{};
   gradstep_sgd_options_init(&rule, sizeof rule);
   rule.learning_rate = kRate;
-  rule.momentum = steps_first() ? 0 : 0.5;  // what a rank's own step has done can be told without
+  rule.momentum = steps_first() ? 0 : 0.5;  // what a rank's own step has done is known without
   gradstep_status made = gradstep_optimizer_create_sgd(context_, &rule, schema_.data(), 2, &optimizer_);
   if (made != GRADSTEP_OK) return made;
   if (synchronisation_.is_sharded) {
@@ -187,7 +187,7 @@ std::string Training::broken_promise() {
   if (!synchronisation_.is_sharded) {
     // A sharded step may have counted before its parameters were exchanged: its count is lost with the state.
     if (now.steps != before_.steps + (steps_first() ? 1 : 0)) return "the number of steps";
-    // The window is there, and another push is told so.
+    // The window is there, and another push gets an error.
     return train(0) == GRADSTEP_ERR_INVALID_STATE ? "" : "a push into a window that has failed";
   }
   return train(0) == GRADSTEP_ERR_INVALID_STATE ? "" : "a step with a state that is lost";

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# usage: outside.jl INSTRUCTION_SET FOLDER. A program of somebody else that uses an installed Gradstep.jl: it steps Adam, and
+# usage: outside.jl INSTRUCTION_SET FOLDER. A foreign program that uses an installed Gradstep.jl: it steps Adam, and
 # opens the Gloo plugin. The library must have chosen the instruction set, and lie below the folder.
 
 began = time()

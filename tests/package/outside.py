@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: outside.py [INSTRUCTION_SET]
 
-A program of somebody else that uses an installed package: it steps Adam, and sums over two processes, by Gloo. With an
+A foreign program that uses an installed package: it steps Adam, and sums over two processes, by Gloo. With an
 argument, that must be what the library has chosen.
 """
 

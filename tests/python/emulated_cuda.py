@@ -60,7 +60,7 @@ _found: list[Any] = []
 
 
 def control() -> Any:
-    """Of the plugin, which is opened at first use."""
+    """A function of the plugin, which is opened at first use."""
     if not _found:
         plugin = ctypes.CDLL(str(Path(FOLDER) / "libgradstep_cuda.so"))
         plugin.gradstep_cuda_emulation.restype = ctypes.POINTER(Control)

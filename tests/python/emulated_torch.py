@@ -34,7 +34,7 @@ _PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
 
 
 class _State:
-    """Of torch's side: its current stream, whether that is captured, and what has been asked of the device."""
+    """State of torch's side: its current stream, whether that is captured, and what has been asked of the device."""
 
     stream = 0
     captures = False
@@ -52,12 +52,12 @@ class _State:
 
 
 def library_waits() -> int:
-    """How often anybody but torch has waited for the device."""
+    """How often code other than torch has waited for the device."""
     return control().counts().waits - _State.own_waits
 
 
 def library_copies() -> int:
-    """How many copies between host and device anybody but torch has made, when all that is queued is done."""
+    """How many copies between host and device code other than torch has made, when all that is queued is done."""
     if _State.probe is None:
         _State.probe = _Memory(0, 16)
     _State.probe.downloaded()
@@ -69,7 +69,7 @@ def answers() -> int:
 
 
 class _Memory:
-    """Of the device's, freed when no tensor shows it any more; or another's, which `owner` keeps."""
+    """Memory of the device, freed when no tensor shows it any more; or foreign memory, which `owner` keeps."""
 
     def __init__(self, number: int, size: int, address: int = 0, owner: Any = None) -> None:
         if not address and not _State.captures:

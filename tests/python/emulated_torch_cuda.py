@@ -96,7 +96,7 @@ def present_with_graphs(monkeypatch: Any) -> TorchFunctionMode:
 
 
 class Event:
-    """Of the host's clock, when its turn comes."""
+    """The time of the host's clock, when its turn comes."""
 
     def __init__(self, enable_timing: bool = False) -> None:
         assert enable_timing

@@ -140,7 +140,7 @@ def divided(g: Doubles, square: Doubles, epsilon: float, placement: str) -> Doub
 
 @dataclass
 class Shampoo:
-    """Of matrices, with RMSProp grafting, without Nesterov's term: Anil et al. 2020, Gupta et al. 2018."""
+    """Steps matrices, with RMSProp grafting, without Nesterov's term: Anil et al. 2020, Gupta et al. 2018."""
 
     learning_rate: float
     block_size: int

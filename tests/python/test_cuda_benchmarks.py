@@ -57,7 +57,7 @@ def test_contenders_agree_and_are_reported(section, row, capfd):
 
 
 def titles(text):
-    """Of the tables, in their order."""
+    """Titles of the tables, in their order."""
     lines = text.splitlines()
     return [lines[k - 1].split(" | ")[0] for k, line in enumerate(lines) if line.startswith("|---")]
 
@@ -168,7 +168,7 @@ def a_contest(makers, seconds):
 
 
 def test_a_first_run_that_is_long_is_the_only_one(capfd):
-    """Of these, any is longer than no time."""
+    """Any of these is longer than no time."""
     names = [f"gradstep, {method}" for method in cuda_shampoo.METHODS]
     found = a_contest({name: lambda own: cuda_shampoo.ours(own, 4, 1) for name in names}, 0)
     assert [(one.name, len(one.rounds), one.steps) for one in found] == [(name, 1, 2) for name in names]
@@ -208,7 +208,7 @@ def test_what_does_not_fit_keeps_no_memory(capfd):
     ],
 )
 def test_a_contender_that_computes_something_else_is_no_result(module, name, section, capfd, monkeypatch):
-    """Of torch's, whose place something else takes. The table is printed, and says so."""
+    """Replaces a function of torch's. The table is printed, and says so."""
     others = {"topk": lambda x, k, **_: (x[:k], torch.arange(k).to("cuda"))}
     monkeypatch.setattr(module, name, others.get(name, lambda *_, **__: None))
     assert run(cuda_torch, section) == 1

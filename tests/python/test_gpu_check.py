@@ -231,7 +231,7 @@ def test_calls_that_the_head_names_are_within_the_time():
 
 @pytest.mark.parametrize(("chosen", "least"), [("roots", 440), ("products,roots", 350), ("roots,sanitizer", 90)])
 def test_a_section_gets_what_those_after_it_leave(chosen, least, check, tmp_path):
-    """The first one's time, which timeout is told."""
+    """The first one's time, which timeout gets."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "timeout").write_text(f'#!/bin/sh\necho "$2" >>{tmp_path}/told\n')
     (tmp_path / "bin" / "timeout").chmod(0o755)

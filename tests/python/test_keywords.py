@@ -26,7 +26,7 @@ STRUCTS = {
     gradstep.Reducer: gradstep._native.reducer_options,
     gradstep.Updater: gradstep._native.updater_options,
 }
-# Of each class, its keywords by name: their types, and what is said of them.
+# The keywords of each class by name: their types, and what is said of them.
 SAID = {
     **{cls: keywords_of(table) for cls, table in TABLES.items()},
     **{cls: {name: each[:2] for name, each in keywords_of_rule(rule).items()} for cls, rule in RULES.items()},

@@ -35,7 +35,7 @@ CASES = [
 
 
 def loss(params):
-    """Of curvatures that differ."""
+    """A loss whose curvatures differ."""
     return sum(jnp.sum((1 + jnp.cos(p)) * p**2) for p in jax.tree.leaves(params))
 
 

@@ -153,7 +153,7 @@ def test_what_else_does_not_go_together_is_refused(rule):
     run_ranks(RANKS, refuse)
 
 
-# Those that select or choose by bucket depend on buckets; factors are each parameter's.
+# Modes that select or choose by bucket depend on buckets; factors are each parameter's.
 @pytest.mark.parametrize("mode", ["dense", "half", "bfloat16", "adasum_tree", "adasum_nway", "powersgd"])
 @pytest.mark.parametrize("sync", ["gradients", "deltas"])
 def test_bits_do_not_depend_on_buckets_or_runs(sync, mode):

@@ -40,7 +40,7 @@ def the_emulated_device(monkeypatch):
 
 
 class Pair:
-    """The same parameters at the host and on the device, and gradients for both."""
+    """Equal parameters at the host and on the device, and gradients for both."""
 
     def __init__(self, random, shapes=SHAPES, dtype=torch.float32, number=0):
         self._random = random

@@ -489,7 +489,7 @@ def test_what_cannot_be_followed_is_refused_before_anything_moves(edit, error, t
     twins.backward()
     before, saved = bits(twins.ours), copy.deepcopy(optimizer.state_dict())
     edit(optimizer)
-    for _ in range(2):  # until it is mended
+    for _ in range(2):  # until it is fixed
         with pytest.raises(error, match=text):
             optimizer.step()
         assert bits(twins.ours) == before

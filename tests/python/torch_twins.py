@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""The same parameters twice, for an optimizer of gradstep.torch and one of torch.optim."""
+"""Two copies of the parameters, for an optimizer of gradstep.torch and one of torch.optim."""
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ TOLERANCE = {torch.float32: 1e-6, torch.float64: 1e-12}
 
 
 class Twins:
-    """The same parameters twice, for a gradstep optimizer and a torch one, and gradients for both."""
+    """Two copies of the parameters, for a gradstep optimizer and a torch one, and gradients for both."""
 
     def __init__(self, random, shapes, dtype=torch.float32):
         self.random = random

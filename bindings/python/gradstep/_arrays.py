@@ -133,7 +133,7 @@ class DeviceArray:
         return self._description[3]
 
     def __dlpack__(self, *, stream: int | None = None, max_version: tuple[int, int] | None = None, **_: Any) -> Any:
-        """A DLPack 1 capsule. Returns when the numbers are there, unless `stream` is -1: then nobody looks."""
+        """A DLPack 1 capsule. Returns when the numbers are there, unless `stream` is -1: then no one waits."""
         if max_version is None or max_version[0] < 1:
             raise BufferError("DLPack 1.0 at least is needed: max_version")
         if stream != _UNORDERED:

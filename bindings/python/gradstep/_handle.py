@@ -55,7 +55,7 @@ class Handle:
 
 
 class Lease:
-    """What a view holds whose memory may go while its owner stays: as long as this is alive, somebody may look there.
+    """What a view holds whose memory may go while its owner stays: as long as this is alive, a view may be read.
 
     `what` is for messages.
     """

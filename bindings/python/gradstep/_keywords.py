@@ -19,7 +19,7 @@ Class = TypeVar("Class", bound=type)
 
 
 class Keyword(NamedTuple):
-    """Of one keyword, in typing.Annotated: `text` says what it is for, in which unit."""
+    """The text of one keyword, in typing.Annotated: `text` says what it is for, in which unit."""
 
     text: str
     bounds: str = ""

@@ -120,7 +120,7 @@ def _converted(option: RuleOption, argument: str, value: Any) -> _Option:
 
 
 def _refused(error: InvalidArgument) -> InvalidArgument:
-    """The same error, where C says the place of an option, too."""
+    """This error with the place of an option, which C says too."""
     return InvalidArgument(re.sub(r"^options\[\d+\] \((\w+)\)", r"\1", str(error)))
 
 

@@ -27,7 +27,7 @@ def communicator(
 ) -> Communicator:
     """The ranks of a process group of torch.distributed (collective among them); None = the default group.
 
-    The group must take tensors on the CPU (gloo, mpi), and nobody else may use it at the same time: give gradstep one
+    The group must take tensors on the CPU (gloo, mpi), and no other code may use it at the same time: give gradstep one
     of its own, from torch.distributed.new_group. reduction_order "engine" sums by the group's own all-reduce.
     """
     collectives = _Collectives(process_group)

@@ -177,7 +177,7 @@ class Optimizer(SavedState):
             runs.
         outcome: float64 array of four elements, which the step fills: 1 if it was applied, else 0; grad_norm and
             clip_coefficient as in StepResult; and the step count after it.
-        disjoint: you promise that no array overlaps one that is written, and nobody looks. It saves time where
+        disjoint: you promise that no array overlaps one that is written, and they are not compared. It saves time where
             gradients are new arrays at each step; if the promise is broken, what overlaps holds garbage.
 
         On a device the step is queued on the current stream of the arrays' package. Only one with any of these options
@@ -269,7 +269,7 @@ class Optimizer(SavedState):
             if lent is not None:
                 self._lent[name, index] = lent
         if all(f"{name}[{index}]" in self._given for index in groups):
-            self._given.pop(name, None)  # which may be an array that nobody reads any more
+            self._given.pop(name, None)  # which may be an array that is no longer read
 
     @property
     def group_count(self) -> int:
@@ -438,7 +438,7 @@ class Optimizer(SavedState):
 
     def _refuse_to_free_views(self) -> None:
         if self._leases:
-            gc.collect()  # of those that nobody can reach, some may be in cycles
+            gc.collect()  # of unreachable ones, some may be in cycles
         if held := sorted(lease.what for lease in self._leases):
             more = f" and {len(held) - 1} more" if len(held) > 1 else ""
             raise InvalidState(
@@ -473,7 +473,7 @@ _show_keywords(Optimizer.update)
 
 
 def _in_python_words(error: InvalidArgument, argument: str) -> InvalidArgument:
-    """The same error, where C has a tensor for an argument of another name."""
+    """This error, where C has a tensor for an argument of another name."""
     return InvalidArgument(re.sub("^tensor:", f"{argument}:", str(error)))
 
 

@@ -55,7 +55,7 @@ void release_export(ManagedTensorVersioned* managed) {
 
 constexpr const char* kCapsuleName = "dltensor_versioned";
 
-/// A capsule that nobody has taken goes with what is in it.
+/// A capsule that was not taken goes with what is in it.
 void destroy_capsule(PyObject* capsule) {
   if (PyCapsule_IsValid(capsule, kCapsuleName) == 0) return;
   auto* managed = static_cast<ManagedTensorVersioned*>(PyCapsule_GetPointer(capsule, kCapsuleName));

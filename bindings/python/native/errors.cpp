@@ -36,7 +36,7 @@ std::vector<KeptException>& kept_exceptions() {
   return *kept;
 }
 
-// More than these can only be left behind by communicators that nobody asks any more.
+// More than these can only be left behind by communicators that are no longer asked.
 constexpr std::size_t kMostKept = 64;
 
 /// Takes the current Python exception out of the interpreter, with its traceback.

@@ -11,8 +11,8 @@
 namespace gradstep_python {
 
 /// Fills *tensor and *read_only from a C-contiguous numpy.ndarray whose dtype learn_numpy_array() has met. False, with
-/// nothing changed and no Python error, for everything else. tensor->data is valid while `object` lives and nobody
-/// resizes it, tensor->shape while its shape is not set anew.
+/// nothing changed and no Python error, for everything else. tensor->data is valid while `object` lives and is not
+/// resized, tensor->shape while its shape is not set anew.
 bool read_numpy_array(PyObject* object, gradstep_tensor* tensor, bool* read_only);
 
 /// Learns from an array that a protocol has described what read_numpy_array() needs: the type numpy.ndarray, that its

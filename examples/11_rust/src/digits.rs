@@ -36,7 +36,7 @@ impl Examples {
         self.labels.push(label);
     }
 
-    /// Those with these indices.
+    /// The examples with these indices.
     pub fn select(&self, indices: impl Iterator<Item = usize>) -> Self {
         let mut selected = Self::default();
         for i in indices {

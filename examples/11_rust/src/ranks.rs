@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-//! The same work on several ranks: threads of this process, or processes of their own.
+//! One piece of work on several ranks: threads of this process, or processes of their own.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -36,7 +36,7 @@ impl Arguments {
             match argument.as_str() {
                 "--ranks" => ranks = value()?.parse()?,
                 "--engine" => engine = engine_of(&value()?)?,
-                // Of the processes that `on_ranks` starts.
+                // Arguments of the processes that `on_ranks` starts.
                 "--rank" => rank = Some((value()?.parse()?, bytes_of(&value()?)?)),
                 option if option.starts_with('-') => return Err(format!("{option} is unknown; usage: {USAGE}").into()),
                 path => digits = Some(PathBuf::from(path)),

@@ -74,8 +74,10 @@ pub fn train(model: &mut impl Model, digits: &Digits, context: &Context, comm: &
     let options = AccumulatorOptions::default().steps(MICRO_BATCHES as i64);
     let mut accumulator = Accumulator::new(context, &options, &schema)?;
     let mut reducer = Reducer::new(context, comm, &ReducerOptions::default(), &schema)?;
+    // docs:begin optimizer
     let adam_w = Adam::new(3e-3).weight_decay(1e-2).decoupled_weight_decay(true);
     let mut optimizer = Optimizer::new(context, &adam_w, &schema)?;
+    // docs:end optimizer
     optimizer.set_value("weight_decay", Some(1), 0.0)?;
 
     let mut batch = 0;
@@ -89,8 +91,10 @@ pub fn train(model: &mut impl Model, digits: &Digits, context: &Context, comm: &
             })?;
             batch += 1;
         }
+        // docs:begin step
         reducer.reduce(&accumulator.gradients()?, None, 1.0)?;
         model.lend(&mut |parameters| Ok(optimizer.step(parameters, &reducer.gradients()?)?))?;
+        // docs:end step
         if rank == 0 && update % 50 == 0 {
             println!("update {update}: loss {:.4}", loss / MICRO_BATCHES as f32);
         }

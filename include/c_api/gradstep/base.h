@@ -67,8 +67,8 @@
  *
  * Polling. gradstep_*_poll(handle, &done) returns at once: done (a bool) is 1 when nothing of the handle's is under
  * way, on a device or with the other ranks. It tells that work has ended, not how: what has failed is over too, and its
- * error comes from the call that waits for it (gradstep_reducer_wait), or else from the next one that needs it. Of a
- * device that answers with an error, as CUDA does for good once a kernel has failed, polls return DEVICE as well.
+ * error comes from the call that waits for it (gradstep_reducer_wait), or else from the next one that needs it. Polls
+ * return DEVICE as well for a device that answers with an error, as CUDA does for good once a kernel has failed.
  *
  * ABI version 0: names and layouts may still change until 1.0. A program that loads the library at run time compares
  * gradstep_abi_version() with the GRADSTEP_ABI_VERSION that it was compiled with: until 1.0 they must be equal, from

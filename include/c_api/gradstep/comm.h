@@ -59,7 +59,7 @@ enum gradstep_reduce_op {
 
 enum gradstep_reduction_order {
   GRADSTEP_REDUCTION_INVALID = -1,
-  GRADSTEP_REDUCTION_RANK = 0,   /* the same bits on every engine */
+  GRADSTEP_REDUCTION_RANK = 0,   /* equal bits on every engine */
   GRADSTEP_REDUCTION_ENGINE = 1, /* the engine's own; ranks agree with each other, nothing more. Gloo sums large f32,
                                     f64 and integer arrays by a ring, others as RANK */
   /* ((host 0) + (host 1) + ...), each host's sum in the order of its ranks: bytes cross the network once for each host.
@@ -128,7 +128,7 @@ typedef struct gradstep_comm_options {
  *
  * Buffers are host memory, and `stream` is NULL, unless device_types has the bit 1 << device_type. Device memory counts
  * as done when the call has queued its work on `stream`: it does not wait for that, and timeout_ms bounds the queueing
- * alone. What fails later is told by `poll`.
+ * alone. `poll` reports what fails later.
  *
  * type_code and bits are those of a gradstep_dtype of one lane: f32, f64, int32 or int64.
  */
@@ -195,7 +195,7 @@ typedef struct gradstep_comm_statistics {
   int64_t barriers;
   int64_t bytes_sent;
   int64_t nanoseconds; /* spent inside calls */
-  int64_t exchanges;   /* of a reducer: each rank sent other bytes to every other one */
+  int64_t exchanges;   /* for a reducer: each rank sent other bytes to every other one */
   int64_t rounds;      /* in each of which all ranks, or all of a host, sent to each other or met */
 } gradstep_comm_statistics;
 
@@ -236,8 +236,8 @@ GRADSTEP_API gradstep_status gradstep_comm_create(gradstep_context* context, con
 
 /*
  * gradstep_comm_create_local and gradstep_comm_create_local_ex: write world_size connected communicators into
- * out[0 .. world_size), the caller's to destroy: one for each thread that plays a rank. Not collective. Of options
- * timeout_ms and reduction_order are read; NULL = defaults, as without them.
+ * out[0 .. world_size), the caller's to destroy: one for each thread that plays a rank. Not collective. Only
+ * timeout_ms and reduction_order of options are read; NULL = defaults, as without them.
  * Returns: INVALID_ARGUMENT (world_size < 1 or > 1024; timeout_ms or reduction_order), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_comm_create_local(gradstep_context* context, int32_t world_size,
@@ -249,12 +249,12 @@ GRADSTEP_API gradstep_status gradstep_comm_create_local_ex(gradstep_context* con
 /*
  * gradstep_comm_create_host and gradstep_comm_create_host_ex: wrap a host's collectives. The vtable is copied.
  * `release` is called also when this fails, see base.h. Collective: the
- * host names of the ranks are gathered once. Of options timeout_ms and reduction_order are read; NULL = defaults, as
- * without them. *out is the caller's to destroy.
- * Returns: INVALID_ARGUMENT (no all_gather, send without recv, rank outside the world, a rank_ordered other than 0 and
- * 1; timeout_ms or reduction_order), UNSUPPORTED (a vtable or options that ask for something newer than this library),
- * MISMATCH (ranks disagree on world_size or reduction_order, or all_gather mixes their data up), OUT_OF_MEMORY,
- * CALLBACK (all_gather failed without a status of its own), and what all_gather returns.
+ * host names of the ranks are gathered once. Only timeout_ms and reduction_order of options are read; NULL = defaults,
+ * as without them. *out is the caller's to destroy. Returns: INVALID_ARGUMENT (no all_gather, send without recv, rank
+ * outside the world, a rank_ordered other than 0 and 1; timeout_ms or reduction_order), UNSUPPORTED (a vtable or
+ * options that ask for something newer than this library), MISMATCH (ranks disagree on world_size or reduction_order,
+ * or all_gather mixes their data up), OUT_OF_MEMORY, CALLBACK (all_gather failed without a status of its own), and what
+ * all_gather returns.
  */
 GRADSTEP_API gradstep_status gradstep_comm_create_host(gradstep_context* context, const gradstep_comm_vtable* vtable,
                                                        void* user, gradstep_comm** out) GRADSTEP_NOEXCEPT;
@@ -264,21 +264,21 @@ GRADSTEP_API gradstep_status gradstep_comm_create_host_ex(gradstep_context* cont
 
 /*
  * gradstep_comm_wrap_mpi and gradstep_comm_wrap_mpi_ex: connect the ranks of an MPI communicator (collective among
- * them). Of options timeout_ms and reduction_order are read; NULL = defaults, as without them. comm_address points to
- * an MPI_Comm of the MPI library that libgradstep_mpi.so was built with; it is duplicated, and stays the host's.
+ * them). Only timeout_ms and reduction_order of options are read; NULL = defaults, as without them. comm_address points
+ * to an MPI_Comm of the MPI library that libgradstep_mpi.so was built with; it is duplicated, and stays the host's.
  * gradstep_comm_create with engine "mpi" does the same with MPI_COMM_WORLD; rank and world_size are MPI's there.
  *
  * MPI is started (with MPI_THREAD_MULTIPLE) only if the process has not done so, and then ends with the process; what
- * the host has started is the host's to end, after the last call on the communicator. Of the failure promise MPI keeps
- * the timeout alone: the launcher ends a job whose rank died; peers of a rank that left or aborted wait for their
+ * the host has started is the host's to end, after the last call on the communicator. MPI keeps the timeout alone of
+ * the failure promise: the launcher ends a job whose rank died; peers of a rank that left or aborted wait for their
  * timeouts; and a call that was given up leaves its buffers to MPI for good. Where MPI is started here, the first
  * creation may outlast its timeout by what MPI_Init_thread takes, which no deadline reaches and which may wait for all
  * processes of the job. Only where MPI provides MPI_THREAD_MULTIPLE, for which a host that starts MPI itself has to
  * ask, can calls be interrupted and aborted. GRADSTEP_REDUCTION_ENGINE sums by MPI_Iallreduce, but in rank order on
- * what split makes. A message of another length than the receiver expects is MISMATCH there.
- * Returns: INVALID_ARGUMENT (comm_address NULL, or of MPI_COMM_NULL or an intercommunicator, a rendezvous in the
- * options, timeout_ms or reduction_order), BACKEND_UNAVAILABLE (no plugin), INVALID_STATE (MPI was finalized), TIMEOUT
- * (a peer did not come), MISMATCH (ranks disagree on reduction_order), PEER_LOST (what MPI reports), OUT_OF_MEMORY.
+ * what split makes. A message of another length than the receiver expects is MISMATCH there. Returns: INVALID_ARGUMENT
+ * (comm_address NULL, or of MPI_COMM_NULL or an intercommunicator, a rendezvous in the options, timeout_ms or
+ * reduction_order), BACKEND_UNAVAILABLE (no plugin), INVALID_STATE (MPI was finalized), TIMEOUT (a peer did not come),
+ * MISMATCH (ranks disagree on reduction_order), PEER_LOST (what MPI reports), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_comm_wrap_mpi(gradstep_context* context, const void* comm_address,
                                                     gradstep_comm** out) GRADSTEP_NOEXCEPT;
@@ -425,9 +425,9 @@ GRADSTEP_API gradstep_status gradstep_comm_vote(gradstep_comm* comm, int32_t yes
 GRADSTEP_API gradstep_status gradstep_comm_split(gradstep_comm* comm, int32_t color, int32_t key,
                                                  gradstep_comm** out) GRADSTEP_NOEXCEPT;
 
-/* *out = a communicator of the same ranks with a channel of its own, the caller's to destroy. Collective. Of a host's
- * communicator see dup in its vtable.
- * Returns: INVALID_ARGUMENT (out NULL), INVALID_STATE (in use), OUT_OF_MEMORY, and the statuses of a collective call.
+/* *out = a communicator of the same ranks with a channel of its own, the caller's to destroy. Collective. For a host's
+ * communicator see dup in its vtable. Returns: INVALID_ARGUMENT (out NULL), INVALID_STATE (in use), OUT_OF_MEMORY, and
+ * the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_comm_dup(gradstep_comm* comm, gradstep_comm** out) GRADSTEP_NOEXCEPT;
 

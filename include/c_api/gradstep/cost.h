@@ -48,15 +48,15 @@ enum gradstep_cost_algorithm {
   GRADSTEP_COST_TREE = 2,         /* recursive halving and doubling */
   GRADSTEP_COST_HIERARCHICAL = 3, /* inside hosts, then between them */
   /* Exchanges of SPARSE_TOPK, see enum gradstep_sparse_exchange. */
-  GRADSTEP_COST_SPARSE_GATHER = 4, /* everybody gets every selection */
-  GRADSTEP_COST_SPARSE_SPLIT = 5,  /* everybody sums a share */
+  GRADSTEP_COST_SPARSE_GATHER = 4, /* all ranks get every selection */
+  GRADSTEP_COST_SPARSE_SPLIT = 5,  /* each rank sums a share */
   GRADSTEP_COST_HOSTS = 6          /* gradstep's own sums by hosts, see enum gradstep_reduction_order */
 };
 
 typedef struct gradstep_cost_options {
   uint32_t struct_size;
-  int32_t element_bytes;   /* of the reducer's arithmetic: 4, the default, or 8 for f64 */
-  int64_t elements;        /* of all parameters, >= 1; not set by init */
+  int32_t element_bytes;   /* size in the reducer's arithmetic: 4, the default, or 8 for f64 */
+  int64_t elements;        /* in all parameters, >= 1; not set by init */
   int64_t ranks;           /* P, 1 to 100000; not set by init */
   int64_t ranks_per_host;  /* H, divides P; default 1 */
   int64_t bucket_elements; /* >= 1: elements travel in equal buckets of at most so many; default 2097152 */
@@ -74,7 +74,7 @@ typedef struct gradstep_cost_options {
   double pack_seconds;        /* into a bucket */
   double convert_seconds;     /* to 16 bits or 8, and back */
   double select_seconds;      /* when the largest are selected */
-  double entry_seconds;       /* of a sparse list that is summed */
+  double entry_seconds;       /* for an entry of a sparse list that is summed */
   double add_seconds;         /* to a dense sum */
   double merge_seconds;       /* into another vector, by Adasum */
   double multiply_seconds;    /* by one column, for PowerSGD */

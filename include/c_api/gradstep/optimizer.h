@@ -93,7 +93,7 @@ typedef struct gradstep_sgd_options {
   int32_t state_dtype;         /* enum gradstep_state_dtype */
   int32_t stochastic_rounding; /* bool */
   int32_t reserved;
-  int64_t seed; /* of stochastic_rounding */
+  int64_t seed; /* for stochastic_rounding */
 } gradstep_sgd_options;
 
 /*
@@ -116,7 +116,7 @@ typedef struct gradstep_rmsprop_options {
   int32_t state_dtype;         /* enum gradstep_state_dtype */
   int32_t stochastic_rounding; /* bool */
   int32_t reserved;
-  int64_t seed; /* of stochastic_rounding */
+  int64_t seed; /* for stochastic_rounding */
 } gradstep_rmsprop_options;
 
 /*
@@ -138,7 +138,7 @@ typedef struct gradstep_adagrad_options {
   int32_t state_dtype;         /* enum gradstep_state_dtype */
   int32_t stochastic_rounding; /* bool */
   int32_t reserved;
-  int64_t seed; /* of stochastic_rounding */
+  int64_t seed; /* for stochastic_rounding */
 } gradstep_adagrad_options;
 
 /*
@@ -163,7 +163,7 @@ typedef struct gradstep_adam_options {
   int32_t state_dtype;            /* enum gradstep_state_dtype */
   int32_t stochastic_rounding;    /* bool */
   int32_t amsgrad;                /* bool */
-  int64_t seed;                   /* of stochastic_rounding */
+  int64_t seed;                   /* for stochastic_rounding */
 } gradstep_adam_options;
 
 /* What a step did. Written also when the step was skipped. */
@@ -188,7 +188,7 @@ typedef struct gradstep_step_options {
   /* f64[4], written when the step has run or was skipped: applied (1 or 0), grad_norm and clip_coefficient as in
    * gradstep_step_result, and t after it. May be NULL. */
   gradstep_tensor* outcome;
-  int32_t disjoint; /* bool: the host promises that no tensors overlap of which one is written; nobody looks */
+  int32_t disjoint; /* bool: the host promises that no tensors overlap of which one is written; they are not compared */
   int32_t reserved;
 } gradstep_step_options;
 

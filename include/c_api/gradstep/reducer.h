@@ -80,7 +80,7 @@ typedef struct gradstep_reducer gradstep_reducer;
  * SPARSE_TOPK unless others are asked for. SPARSE_TOPK, POWERSGD and the modes of codes, which change results by more
  * than rounding, only where they save the time of a round beside. A bucket that no candidate can carry (f64 by codes,
  * vectors by POWERSGD, more than 2^31 - 1 elements by SPARSE_TOPK) is dense. Latency, bandwidth and what a rank does by
- * itself are measured at creation, all ranks take the largest of what they found, and rank 0's choice is everybody's.
+ * itself are measured at creation, all ranks take the largest of what they found, and rank 0 chooses for all.
  * It stays: where the candidates allow it, gradstep_reducer_load and gradstep_updater_recover bring back the choice
  * that was made for the same buckets, with its residuals. gradstep_reducer_stats says what was chosen and what was
  * predicted.
@@ -114,7 +114,7 @@ enum gradstep_half_sum {
   GRADSTEP_HALF_SUM_INVALID = -1,
   GRADSTEP_HALF_SUM_F32 = 0,            /* in f32, divided there, rounded once */
   GRADSTEP_HALF_SUM_FP16 = 1,           /* every addition rounded to f16, divided after: overflows at 65504 (SINGA) */
-  GRADSTEP_HALF_SUM_FP16_PREDIVIDED = 2 /* the same of what was divided before the cast (PyTorch); average MEAN only */
+  GRADSTEP_HALF_SUM_FP16_PREDIVIDED = 2 /* as FP16, divided before the cast (PyTorch); average MEAN only */
 };
 
 /* What a sparse mode selects from. */
@@ -186,7 +186,7 @@ typedef struct gradstep_reducer_options {
 enum gradstep_exchange_algorithm {
   GRADSTEP_EXCHANGE_INVALID = -1,
   GRADSTEP_EXCHANGE_NONE = 0,          /* there was none yet, or there is one rank */
-  GRADSTEP_EXCHANGE_ALL_REDUCE = 1,    /* of all elements */
+  GRADSTEP_EXCHANGE_ALL_REDUCE = 1,    /* a sum of all elements */
   GRADSTEP_EXCHANGE_PIECES = 2,        /* each rank worked on its piece of all ranks' elements */
   GRADSTEP_EXCHANGE_GATHER = 3,        /* each rank got all ranks' elements */
   GRADSTEP_EXCHANGE_SPARSE_GATHER = 4, /* each rank got all ranks' selections */

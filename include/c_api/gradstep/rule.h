@@ -35,7 +35,7 @@ enum gradstep_option_kind {
 enum gradstep_step_counting {
   GRADSTEP_STEP_COUNTING_INVALID = -1,
   GRADSTEP_STEP_COUNTING_OPTIMIZER = 0,
-  GRADSTEP_STEP_COUNTING_PARAMETER = 1 /* those that each took part in, as PyTorch does */
+  GRADSTEP_STEP_COUNTING_PARAMETER = 1 /* steps that each took part in, as PyTorch does */
 };
 
 /* Option "decay_mode" of every rule. All but the first two subtract from the parameter. */
@@ -80,7 +80,7 @@ typedef struct gradstep_rule {
   int32_t reserved;
   const char* name;    /* "adam" */
   const char* source;  /* paper, algorithm, implementation whose numbers it reproduces */
-  const char* formula; /* g: gradient; p: parameter; t: steps before this one. Of a rule that is text: the text */
+  const char* formula; /* g: gradient; p: parameter; t: steps before this one. The text of a rule that is text */
   const char* states;  /* names of the states that it can have, separated by commas */
 } gradstep_rule;
 

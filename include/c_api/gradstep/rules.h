@@ -364,7 +364,7 @@ typedef struct gradstep_muon_options {
   double iterations;       /* in [1, 101), whole, default 5: Newton-Schulz iterations */
   double epsilon;          /* >= 0, default 1e-7: keeps the norm that a matrix is divided by from zero */
   double scale_factor;     /* >= 0, default 1: multiplies what step_scale says */
-  double coefficient_a;    /* default 3.4445: of coefficients = own: X = a X + (b A + c A^2) X, A = X X^T */
+  double coefficient_a;    /* default 3.4445: for coefficients = own: X = a X + (b A + c A^2) X, A = X X^T */
   double coefficient_b;    /* default -4.775: likewise */
   double coefficient_c;    /* default 2.0315: likewise */
   double variance_epsilon; /* >= 0, default 1e-8: keeps the root of the variance from zero */
@@ -376,7 +376,7 @@ typedef struct gradstep_muon_options {
                          0.2 sqrt(max(rows, columns)) (Moonlight, torch); spectral: sqrt(rows / columns) (dion, torch,
                          NVIDIA); largest: sqrt(max(rows, columns)) (NVIDIA); kernel: sqrt(max(1, columns / rows)), for
                          weights of inputs x outputs (optax); none: 1 */
-  int32_t coefficients; /* enum gradstep_muon_coefficients: of the Newton-Schulz iterations */
+  int32_t coefficients; /* enum gradstep_muon_coefficients: the Newton-Schulz iterations' numbers */
   int32_t normalizer;   /* enum gradstep_muon_normalizer: what a matrix is divided by first. add: norm + epsilon; max:
                            max(norm, epsilon); safe: 1.02 norm + epsilon */
   int32_t variance; /* enum gradstep_muon_variance: what o is divided by the root of: a mean square of each of the rows
@@ -387,9 +387,9 @@ typedef struct gradstep_muon_options {
   int32_t variance_length;   /* enum gradstep_muon_variance_length: how long o is then. kept: as before (NorMuon); free:
                                 as it comes (AdaMuon: NVIDIA); full: sqrt(min(rows, columns)), with v / (1 -
                                 variance_beta^(t+1)) (AdaMuon: pytorch_optimizer) */
-  int32_t product_precision; /* enum gradstep_muon_product_precision: of the Newton-Schulz iterations. f32: that of the
-                                arithmetic type; bf16: X, A and b A + c A^2 are rounded to it, and products sum in f32
-                                (NVIDIA, KellerJordan, torch), in bits that depend on the processor */
+  int32_t product_precision; /* enum gradstep_muon_product_precision: precision of the Newton-Schulz iterations. f32:
+                                that of the arithmetic type; bf16: X, A and b A + c A^2 are rounded to it, and products
+                                sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor */
   int32_t maximize;          /* bool */
   int32_t master_weights;    /* bool */
   int32_t state_dtype;       /* enum gradstep_state_dtype */
@@ -693,7 +693,7 @@ typedef struct gradstep_radam_options {
   double beta2;                /* in [0, 1), default 0.999: share of the mean square that a step keeps */
   double epsilon;              /* >= 0, default 1e-8: keeps the denominator from zero */
   double epsilon_root;         /* >= 0, default 0: joins the corrected mean square under the root */
-  double threshold;            /* >= 4, default 5: of r, for form optax; torch has 5 */
+  double threshold;            /* >= 4, default 5: the smallest r, for form optax; torch has 5 */
   double weight_decay;         /* >= 0, default 0: times p is added to the gradient */
   int32_t form;                /* enum gradstep_radam_form: torch or optax */
   int32_t nesterov;            /* bool: looks one step ahead */
@@ -1455,10 +1455,10 @@ typedef struct gradstep_adopt_options {
   double beta2;         /* in [0, 1), default 0.9999: share of the mean square that a step keeps */
   double epsilon;       /* >= 0, default 1e-6: least denominator */
   double weight_decay;  /* >= 0, default 0: times p is added to the gradient */
-  int32_t
-      clipping; /* enum gradstep_adopt_clipping: of u: by t as optax counts it, as pytorch_optimizer does, or none */
-  int32_t nesterov;            /* bool: looks one step ahead */
-  int32_t maximize;            /* bool */
+  int32_t clipping;     /* enum gradstep_adopt_clipping: how u is clipped: by t as optax counts it, as pytorch_optimizer
+                           does, or none */
+  int32_t nesterov;     /* bool: looks one step ahead */
+  int32_t maximize;     /* bool */
   int32_t master_weights;      /* bool */
   int32_t state_dtype;         /* enum gradstep_state_dtype */
   int32_t stochastic_rounding; /* bool */

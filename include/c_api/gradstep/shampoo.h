@@ -195,7 +195,7 @@ typedef struct gradstep_shampoo_options {
   int32_t average_equal;                    /* bool */
   int32_t state_dtype;                      /* enum gradstep_state_dtype: NATIVE or BF16, see above */
   int32_t stochastic_rounding;              /* bool, as in the other rules */
-  int64_t seed;                             /* of stochastic_rounding */
+  int64_t seed;                             /* for stochastic_rounding */
   int32_t statistics;                       /* enum gradstep_shampoo_statistics */
   int32_t ridge;                            /* enum gradstep_ridge */
 } gradstep_shampoo_options;

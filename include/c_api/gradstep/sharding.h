@@ -31,7 +31,7 @@ enum gradstep_sharded_preconditioners {
 typedef struct gradstep_sharding_options {
   uint32_t struct_size;
   int32_t gradients;       /* enum gradstep_sharded_gradients */
-  int32_t average;         /* enum gradstep_average of LOCAL gradients: SUM or MEAN (UNSET) */
+  int32_t average;         /* enum gradstep_average: LOCAL gradients take SUM or MEAN (UNSET) */
   int32_t preconditioners; /* enum gradstep_sharded_preconditioners */
 } gradstep_sharding_options;
 

@@ -95,7 +95,7 @@ GRADSTEP_API gradstep_status gradstep_updater_load(gradstep_updater* updater, co
  * the process's umask. Symbolic links are followed: what they point to is replaced, and they stay. Where saving is
  * collective, ranks other than 0 may pass NULL.
  * Returns: IO (the system's words; at once for anything but a regular file, such as a FIFO, a device or a directory,
- * and for another user's link in a folder for everybody such as /tmp), INVALID_ARGUMENT (path NULL or empty), and the
+ * and for another user's link in a folder for all users such as /tmp), INVALID_ARGUMENT (path NULL or empty), and the
  * other statuses of gradstep_*_save but CALLBACK.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_save_file(gradstep_optimizer* optimizer,

@@ -31,7 +31,7 @@ enum gradstep_updater_sync {
    * next one in turn. Partitions are the reducer's buckets. Between two averages replicas differ, and states always do.
    * Source: SINGA DistOpt, backward_and_partial_update. */
   GRADSTEP_SYNC_PARAMETERS_PARTIAL = 1,
-  GRADSTEP_SYNC_PARAMETERS = 2, /* the same with all parameters at once: local SGD */
+  GRADSTEP_SYNC_PARAMETERS = 2, /* all parameters at once: local SGD */
   /* Each rank steps a copy with its own gradients; what its parameters would change by is reduced, by the reducer's
    * mode, and added: replicas' parameters stay equal bit for bit, states differ. With Adasum this is Horovod's
    * distributed optimizer.
@@ -120,7 +120,7 @@ GRADSTEP_API gradstep_status gradstep_updater_push(gradstep_updater* updater, co
  * gradstep_reducer_push has begun, and steps: an error of its exchange drops that window. Collective with
  * a reducer: all ranks flush after the same number of pushes. An empty window on all ranks is OK and applies nothing.
  * *applied_out as in push.
- * Returns: INVALID_ARGUMENT, INVALID_STATE (as push; or the last push failed, nobody has finished its window since, and
+ * Returns: INVALID_ARGUMENT, INVALID_STATE (as push; or the last push failed, its window was not finished since, and
  * there is no accumulator that would have kept its gradients: push them again), CALLBACK, NUMERIC (as push), and the
  * statuses of a collective call.
  */

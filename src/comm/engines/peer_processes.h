@@ -19,8 +19,8 @@ std::uint64_t process_space();
 
 class PeerProcesses {
  public:
-  /// processes[r] is rank r's. A number that is used again later does not deceive. Throws PEER_LOST if one has ended,
-  /// UNSUPPORTED if the system cannot watch processes.
+  /// processes[r] is rank r's. A number that is used again later is not mistaken for the old process. Throws PEER_LOST
+  /// if one has ended, UNSUPPORTED if the system cannot watch processes.
   PeerProcesses(std::span<const std::int32_t> processes, std::int32_t own_rank);
 
   /// The processes of the ranks `members` of a wider world, watched by the same descriptors.

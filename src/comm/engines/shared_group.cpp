@@ -4,8 +4,8 @@
 // A message is announced, and follows, in the ring of its sender and receiver; it goes in chunks, so that the copy in
 // and the copy out overlap. A long one is only announced where the system lets the receiver read the sender's memory:
 // the receiver fetches it, with one copy instead of two. A rank that finds nothing to do spins for a moment, then says
-// that it sleeps, looks once more, and waits on its bell; whoever changes a ring looks after that whether the other
-// side sleeps. All these writes and looks are sequentially consistent, so one of the two sees the other's.
+// that it sleeps, looks once more, and waits on its bell. A rank that has changed a ring checks whether the other side
+// sleeps. All these writes and looks are sequentially consistent, so one of the two sees the other's.
 #include "comm/engines/shared_group.h"
 
 #include <linux/futex.h>
@@ -161,7 +161,7 @@ void SharedGroup::offer_to_fetch() {
 
 void SharedGroup::start_sending(std::int32_t to, const void* data, std::int64_t bytes) {
   if (bytes == 0) return;
-  // The ring would take the message; but nobody would ever take it out.
+  // The ring would take the message; but no rank would ever take it out.
   if (seat(to).state.load() != Seat::present) fail_for(to);
   Transfer message;
   message.data = const_cast<std::byte*>(static_cast<const std::byte*>(data));
@@ -263,7 +263,7 @@ bool SharedGroup::hear_of(Transfer& message, std::int32_t from) {
   return true;
 }
 
-// A sender that gives up leaves its seat before its buffer is anybody else's. So what was read is the message if the
+// A sender that gives up leaves its seat before its buffer has another owner. So what was read is the message if the
 // sender still sits there after the last byte.
 void SharedGroup::fetch(Transfer& message, std::int32_t from) {
   const std::int64_t bytes = std::min(message.left, kFetchedChunkBytes);

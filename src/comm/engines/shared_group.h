@@ -20,8 +20,8 @@ namespace gradstep {
 
 /// One rank's end. Every call throws TIMEOUT at its deadline, ABORTED after this rank's abort, PEER_LOST when a rank it
 /// needs has died, aborted or left, and MISMATCH when ranks disagree about bytes; the group is of no use then. One call
-/// at a time, except abort(). Nobody but the caller writes to its buffers, nor does anybody use what was read from them
-/// after the call.
+/// at a time, except abort(). Only the caller writes to its buffers, and what was read from them is not used after the
+/// call.
 class SharedGroup {
  public:
   SharedGroup(SharedSegment segment, std::int32_t rank, std::int32_t world_size,
@@ -33,7 +33,7 @@ class SharedGroup {
   std::int32_t rank() const { return rank_; }
   std::int32_t world_size() const { return world_size_; }
 
-  /// Takes this rank's seat and waits for the others to take theirs; nobody can enter after that. `poll` runs every
+  /// Takes this rank's seat and waits for the others to take theirs; no rank can enter after that. `poll` runs every
   /// few milliseconds and ends the wait by throwing.
   void take_seat(FunctionRef<void()> poll, const Deadline& deadline);
 

@@ -54,7 +54,7 @@ class SharedSegment {
 
   /// The address of a segment that this process has made and not yet closed.
   SegmentAddress address() const;
-  /// Nobody can open it from now on; those who have it keep it.
+  /// It cannot be opened from now on; processes that have it keep it.
   void close() { descriptor_ = FileDescriptor(); }
 
   Seat& seat(std::int32_t rank) const;

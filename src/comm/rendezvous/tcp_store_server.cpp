@@ -3,9 +3,9 @@
 //
 // One thread and one poll loop. The thread is detached and owns all that it touches.
 //
-// The port may be open to anybody, so what strangers can take is bounded: their number (the newest are let in, the
+// The port may be open to any host, so what strangers can take is bounded: their number (the newest are let in, the
 // oldest go), their time, and their bytes (Session). A member's hello follows its connection at once and is read before
-// anybody is turned out, so strangers do not keep members away. When the process has no descriptor left, the store
+// any caller is turned out, so strangers do not keep members away. When the process has no descriptor left, the store
 // makes room with what it holds itself, and else leaves its callers in the system's queue for a while.
 #include "comm/rendezvous/tcp_store_server.h"
 
@@ -41,7 +41,7 @@ using Clock = Deadline::Clock;
 constexpr int kChunksPerTurn = 16;
 constexpr int kCallersPerTurn = 64;
 
-/// How long nobody is let in after the system had no room for a connection.
+/// How long no caller is let in after the system had no room for a connection.
 constexpr std::chrono::milliseconds kBackOff{50};
 
 struct Client {
@@ -77,7 +77,7 @@ class Server {
     contents_.token = token;
     if (limits_.strangers == 0) limits_.strangers = most_strangers();
   }
-  ~Server() { ::shutdown(listener_.get(), SHUT_RDWR); }  // as that of a Client: nobody shall call where nobody answers
+  ~Server() { ::shutdown(listener_.get(), SHUT_RDWR); }  // as that of a Client: no calls without a store
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
@@ -163,7 +163,7 @@ class Server {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EINVAL) closed_ = true;  // shut down: nobody calls any more
       if (errno == EMFILE || errno == ENFILE) {
-        if (!caller_waits()) return;  // for want of descriptors accept4 does not even look whether anybody is there
+        if (!caller_waits()) return;  // for want of descriptors accept4 does not even look for callers
         if (make_room()) continue;
       }
       admits_from_ = Clock::now() + kBackOff;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The store's side of the conversation with one client, on bytes alone: what has come over the network goes in, what is
-// to be sent comes out. The bytes may be anybody's.
+// to be sent comes out. The bytes may come from any host.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct Contents {
   bool all_ranks_came() const { return world_size > 0 && ranks.size() == world_size; }
 };
 
-/// A client is a stranger until it has shown the token, then a member. Of a stranger nothing is taken but the hello. A
+/// A client is a stranger until it has shown the token, then a member. Only the hello of a stranger is read. A
 /// member is answered one request at a time, in order; what it sends meanwhile is kept up to the length of one request.
 class Session {
  public:

@@ -7,8 +7,8 @@
 // the pivots of elimination from the last row upwards. All summands of an element have the same sign, so each element
 // is as accurate as the pivots. It costs some 50 n^2 operations, where eigenvectors cost several n^3.
 //
-// A column that has become small is left where it is: (T + shift I)^-1 is positive definite, so what follows is at most
-// the square root of its condition number larger.
+// A column that has become small is left where it is: (T + shift I)^-1 is positive definite, so the rest is at most the
+// square root of its condition number larger.
 #pragma once
 
 #include <cstdint>

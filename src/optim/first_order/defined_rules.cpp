@@ -16,7 +16,7 @@ namespace gradstep {
 
 namespace {
 
-/// A host that makes texts without end is told so before memory ends.
+/// A host that makes texts without end gets an error before memory ends.
 constexpr std::size_t kMostRules = 4096;
 
 struct Defined {

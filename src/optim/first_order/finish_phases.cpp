@@ -133,7 +133,7 @@ void FinishPhases::make_room(std::span<const UpdateItem> items, std::int64_t chu
   fit(partials_, (3 * chunks + factored) * static_cast<std::int64_t>(sizeof(double)));
 }
 
-/// What a backend has made for the matrices is dear, and stays as long as they do.
+/// What a backend has made for the matrices is expensive, and stays as long as they do.
 void FinishPhases::take(std::vector<OrthogonalItem> matrices) {
   if (matrices == matrices_) return;
   matrices_.swap(matrices);

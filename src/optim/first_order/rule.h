@@ -63,7 +63,7 @@ struct WholeState {
   bool is_random = false;  ///< begins with random numbers; others with zeros
 };
 
-/// A rule, for code that does not know which. Those that are written as text have a program in place of functions.
+/// A rule, for code that does not know which. Rules that are written as text have a program in place of functions.
 struct RuleType {
   std::int32_t place = 0;  ///< in the list; -1 = a program
   const rules::Description& about;

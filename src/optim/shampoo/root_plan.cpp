@@ -81,7 +81,7 @@ void RootSchedule::deal_out() {
   });
 }
 
-/// Gives every round room for the planned matrices. Those under way, which are complete, move.
+/// Gives every round room for the planned matrices. Roots under way, which are complete, move.
 void RootSchedule::plan_rounds() {
   const bool exchanges = ranks_.count() > 1 && !ranks_.owns_blocks;
   const bool at_once = options_.lag == 0 && !exchanges && !options_.eigenvalue_corrected();

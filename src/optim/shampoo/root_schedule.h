@@ -53,7 +53,7 @@ class RootSchedule {
   void complete_all();
   /// Completes and installs everything.
   void finish();
-  /// Installs what is complete, and drops the rest. Of this rank alone.
+  /// Installs what is complete, and drops the rest. Counts this rank alone.
   void close() noexcept;
   /// The state, pending roots among it, was replaced: which rounds are under way follows from the step count.
   void state_replaced(std::int64_t step_count);

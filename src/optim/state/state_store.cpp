@@ -118,7 +118,7 @@ StateStore::Growth StateStore::grow(std::span<const ParameterWish> wishes, std::
   } else if (!flags_.has_room_for(count)) {
     growth.flags = flags_.enlarged(site_, count);
   }
-  // What was switched off is nobody's: it may begin anew before the rest is taken over.
+  // What was switched off has no owner: it may begin anew before the rest is taken over.
   for (std::size_t i = first; i < parameters_.size(); ++i) {
     for (std::size_t slot = 0; slot < parameters_[i].size(); ++slot) {
       const Entry& before = parameters_[i][slot];

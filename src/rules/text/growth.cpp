@@ -28,7 +28,7 @@ class Growth {
   }
 
  private:
-  // A state that multiplies itself by a gradient grows without end: some of it is all that is told.
+  // A state that multiplies itself by a gradient grows without end: the text shows only some of it.
   static constexpr int kPasses = 4;
   static constexpr double kLargest = 8;
 

@@ -402,7 +402,7 @@ class Parser {
   std::size_t depth_ = 0;
   bool assigns_param_ = false;
   Parsed parsed_;
-  // What names stand for now. Those of a new text:
+  // What names stand for now. Names of a new text:
   std::map<std::string, NodeId, std::less<>> values_ = {{"g", parsed_.graph.leaf(Op::gradient)},
                                                         {"p", parsed_.graph.leaf(Op::param)}};
 };

@@ -153,8 +153,8 @@ void put(CUstream_st& stream, std::function<void()> on_device) {
   }
 }
 
-/// As a host waits: other threads call meanwhile, such as the peers that a collective waits for. Whoever waits does the
-/// work. The caller does not have the machine's lock.
+/// As a host waits: other threads call meanwhile, such as the peers that a collective waits for. A thread that waits
+/// does the work. The caller does not have the machine's lock.
 void wait_until(const std::function<bool()>& reached, bool does_all = false) {
   Machine& all = machine();
   all.work.count_wait();
@@ -208,7 +208,7 @@ bool fails_copy() { return machine().failing_copy > 0 && --machine().failing_cop
 void run_block(const Launch& launch, std::int64_t index, std::uint64_t seed) {
   using Words = std::linear_congruential_engine<std::uint64_t, 6364136223846793005U, 1442695040888963407U, 0>;
   std::vector<std::uint64_t> shared(launch.shared_bytes / sizeof(std::uint64_t) + 3);
-  std::ranges::generate(shared, Words(seed));  // nobody has written it
+  std::ranges::generate(shared, Words(seed));  // it has not been written
   std::vector<std::byte> exchange(static_cast<std::size_t>(launch.threads) * 32);
   void* place = shared.data();
   std::size_t room = shared.size() * sizeof shared[0];
@@ -544,7 +544,7 @@ cudaError_t cudaMalloc(void** data, size_t bytes) {
   }
   if (bytes == 0) return cudaSuccess;
   all.allocated[*data] = bytes;
-  // What nobody has written is not zero. No more than tables and counters take: closing takes time by the pages in use.
+  // Unwritten memory is not zero. No more than tables and counters take: closing takes time by the pages in use.
   at_device([&] { std::memset(*data, 0xa5, std::min<std::size_t>(bytes, 1 << 16)); });
   return cudaSuccess;
 }

@@ -115,8 +115,8 @@ class Block {
   void fence() const {}
 
  private:
-  /// Returns the warp's slots when all its threads have written theirs. Two sets take turns, so that nobody overwrites
-  /// what another has yet to read.
+  /// Returns the warp's slots when all its threads have written theirs. Two sets take turns, so that no thread
+  /// overwrites what another has yet to read.
   template <class T>
   const std::byte* share(const T& value) {
     static_assert(sizeof(T) <= kSlot && std::is_trivially_copyable_v<T>);

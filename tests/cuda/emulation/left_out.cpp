@@ -92,7 +92,7 @@ class Snapshot {
   std::vector<std::byte> bytes_;
 };
 
-/// Does nobody find that it is missing?
+/// Does no test find that it is missing?
 bool passes_without(const ptx::Instruction& instruction, ptx::Launch launch, const Snapshot& expected) {
   launch.left_out = &instruction;
   try {

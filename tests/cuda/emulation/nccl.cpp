@@ -4,8 +4,8 @@
 // What the plugin uses of NCCL, between ranks that are threads. A call or a group is one piece of a stream: its turn
 // has come when all before it in the stream is done, and it is done when those of its peers have had their turns, too;
 // what comes behind it waits. Communicators do not block: connecting, and the first call, are done a while after they
-// return. Whoever uses a communicator that is still busy, or was aborted, ends the program; so does whoever gives work
-// to two communicators of a device at once: from a call on until it is done, or aborted.
+// return. A use of a communicator that is still busy, or was aborted, ends the program. So does work for two
+// communicators of a device at once: from a call on until it is done, or aborted.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -124,7 +124,7 @@ T combine(NcclOperation operation, T a, T b) {
   return static_cast<T>(a + b);
 }
 
-/// In the reverse order of ranks: nobody is promised another one.
+/// In the reverse order of ranks: no other order is promised.
 template <class T>
 void reduce(const std::vector<std::shared_ptr<Piece>>& pieces, std::size_t from, std::size_t count, T* to) {
   std::vector<T> sums(count);

@@ -21,8 +21,8 @@ bool is_ordered_in_warp(const Moment& read, const Moment& own) {
 }
 
 void note_read(History& history, const Moment& own) {
-  // It takes the place of one that lies before it. Of lanes that read together two speak for all: whoever writes is
-  // another one than the first or than the second.
+  // It takes the place of one that lies before it. Two lanes stand for all that read together: a writer differs from
+  // the first or from the second.
   int of_warp = 0;
   for (std::size_t k = 0; k < history.readers; ++k) {
     Moment& read = history.reads[k];

@@ -3,8 +3,8 @@
 //
 // Whether two accesses of a launch to the same byte, by different threads and not both reads or both atomic, are
 // ordered by CUDA's memory model: by a barrier of their block; or by a fence and an atomic operation of the one and an
-// atomic operation on the same address and a fence of the other, and barriers before and behind these. What is not
-// ordered is a race, whoever happened to be first: this finds a barrier or a fence that is missing without waiting for
+// atomic operation on the same address and a fence of the other, and barriers before and behind these. Unordered
+// accesses are a race, in whatever order they ran: this finds a barrier or a fence that is missing without waiting for
 // bad luck. (Writes that leave what is there are not shown to it: several threads may raise the same flag.)
 //
 // Shuffles and votes order no memory in that model. Here what lanes have read lies before what their warp writes after
@@ -79,7 +79,7 @@ class HappensBefore {
   /// False if the access races with what other threads have done.
   bool note(std::uintptr_t address, std::size_t bytes, Access how, const Moment& own, const Knowledge& of_thread,
             const Knowledge& of_block);
-  /// What whoever comes later to the atomic variable is told, and what is told by those before.
+  /// What later accesses of the atomic variable learn, and what earlier ones have published.
   Knowledge& of_variable(std::uintptr_t address) { return variables_[address]; }
 
  private:

@@ -205,7 +205,8 @@ std::byte* Thread::access(const Instruction& instruction, std::size_t bytes, Acc
   return data;
 }
 
-/// At an atomic operation: what lay before the last fence is told, and what others have told is known after the next.
+/// At an atomic operation: writes before the last fence are published, and what others have published is known after
+/// the next.
 void Thread::meet(std::uintptr_t address) {
   Knowledge& of_variable = block->order->of_variable(address);
   told.add(of_variable);

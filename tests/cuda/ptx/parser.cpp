@@ -289,7 +289,7 @@ class Parser {
         read_instruction();
       }
     }
-    // A program that runs over the end is told so.
+    // A program that runs over the end gets an error.
     Instruction end;
     end.execute = find_instruction("end");
     end.line = tokens_[at_ - 1].line;

@@ -35,7 +35,7 @@ enum class Exchange : std::uint8_t { none, butterfly, index, ballot };
 
 struct Operand {
   enum class Kind : std::uint8_t {
-    none,              ///< a result that nobody wants
+    none,              ///< a result that is not wanted
     number,            ///< an immediate value, the bits of a float, or the address of what a program has for good
     reg,               ///< index: of the function's registers
     special,           ///< index: a Special

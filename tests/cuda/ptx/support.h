@@ -65,7 +65,7 @@ inline Memory after(const std::string& body, Memory memory, int threads = 1, std
   return memory;
 }
 
-/// What it is told, "" if nothing is wrong.
+/// The error, "" if nothing is wrong.
 inline std::string failure(const std::string& body, int threads = 1, std::int64_t blocks = 1, std::uint64_t seed = 1) {
   Memory memory(1024);
   try {

@@ -105,7 +105,7 @@ gradstep_status make_comm(Host& host) {
   Options options = options_of(host, gradstep_comm_options_init, offsetof(Options, engine),
                                offsetof(Options, network_interface) + sizeof(void*));
   options.timeout_ms = values.once_in(16) ? values.int64() : 5;
-  if (options.timeout_ms > 5) options.timeout_ms = 5;  // nobody waits for long here
+  if (options.timeout_ms > 5) options.timeout_ms = 5;  // no call waits for long here
   gradstep_context* context = host.pick(host.handles.contexts);
   if (values.once_in(2)) {
     const gradstep_comm_vtable vtable = host.vtable();

@@ -196,7 +196,7 @@ gradstep_tensor Host::carried(Buffers buffers) {
   std::int64_t bytes = tensor.dtype.bits * tensor.dtype.lanes / 8;
   for (std::int32_t axis = 0; axis < tensor.ndim; ++axis) {
     const bool overflows = __builtin_mul_overflow(bytes, tensor.shape[axis], &bytes);
-    if (overflows || tensor.shape[axis] < 0) return tensor;  // nobody can have that much
+    if (overflows || tensor.shape[axis] < 0) return tensor;  // no machine has that much
   }
   if (bytes > static_cast<std::int64_t>(kRoom / 2 * sizeof(std::uint64_t))) tensor.ndim = 0;
   return tensor;

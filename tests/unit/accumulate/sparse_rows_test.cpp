@@ -105,7 +105,7 @@ TEST_F(SparseRows, RowsWithoutElementsAddNothing) {
   TestTensor<float> empty({3, 0}), narrow_gradient({5, 0}), other({3}, 6.0F);
   gradstep_rows r = rows();
   value_tensor = empty.tensor();
-  value_tensor.data = values.tensor().data;  // which nobody reads
+  value_tensor.data = values.tensor().data;  // which no call reads
   const gradstep_tensor grads[] = {narrow_gradient.absent(), other.tensor()};
   EXPECT_TRUE(host::add_rows(*accumulator, grads, 2, &r, 1, 1));
   EXPECT_EQ(result<float>(*accumulator, 1), std::vector<float>(3, 6));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Collective saves that fail on one rank fail on all, and cost nobody its channel.
+// Collective saves that fail on one rank fail on all, and cost no rank its channel.
 #include "gradstep/state.h"
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ranks that make different calls are told what the others call, also where as many bytes travel.
+// Ranks that make different calls learn what the others call, also where as many bytes travel.
 #include <array>
 
 #include "unit/comm/worlds.h"

@@ -305,7 +305,7 @@ TEST_F(CommHandles, BytesOfAnyDtypeAreCarried) {
 TEST_F(CommHandles, AbortAndStatusWorkFromAnyThreadDuringACall) {
   std::thread waiting([this] {
     gradstep_status status = GRADSTEP_ERR_INVALID_STATE;
-    // The probe below uses the same handle: whoever comes second is refused.
+    // The probe below uses the same handle: the second call is refused.
     while (status == GRADSTEP_ERR_INVALID_STATE) status = gradstep_comm_barrier(comms_[0]);
     check(status, GRADSTEP_ERR_ABORTED, "aborted");
   });

@@ -82,7 +82,7 @@ struct Struct {
 const Struct kStructs[] = {GRADSTEP_GROWING_STRUCTS(GRADSTEP_STRUCT)};
 #undef GRADSTEP_STRUCT
 
-/// The memory of a host whose struct has `size` bytes. Those that are `known` count up from 1.
+/// The memory of a host whose struct has `size` bytes. Its `known` fields count up from 1.
 class Host {
  public:
   Host(std::size_t size, std::size_t known) : size_(size) {

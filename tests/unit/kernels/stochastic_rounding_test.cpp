@@ -30,8 +30,8 @@ std::map<double, std::uint32_t> counts_of(float x) {
   return counts;
 }
 
-/// The mean over all random numbers. `place` is the distance of the type's numbers about x, of which `steps` are told
-/// from each other: x is rounded down to one of those.
+/// The mean over all random numbers. `place` is the distance of the type's numbers about x, of which `steps` differ: x
+/// is rounded down to one of those.
 template <class Stored>
 void expect_exact_mean(float x, double place, double steps) {
   const double exact = static_cast<double>(x);

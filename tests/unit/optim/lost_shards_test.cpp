@@ -168,7 +168,7 @@ TEST(LostShards, AStateThatIsLostOnOneRankIsLostOnAll) {
     Model<float> model;
     const auto optimizer = make_optimizer(adam());
     const std::string file = file_of(*optimizer);
-    if (comm.rank() == 0) {  // shares its state with nobody, and loses it
+    if (comm.rank() == 0) {  // shares its state with no rank, and loses it
       CommSettings settings;
       const auto alone = make_self_communicator(make_context(), settings);
       optimizer->attach(alone.get(), {});

@@ -32,7 +32,7 @@ inline Schema grouped_schema(std::int32_t second_group = 1, DType dtype = DType:
   return {parameters.data(), parameters.size()};
 }
 
-/// A context that counts what it allocates. Without background threads nobody but the caller and the pool works, so
+/// A context that counts what it allocates. Without background threads only the caller and the pool work, so
 /// that scratch does not depend on who came first.
 inline std::shared_ptr<Context> make_counting_context(int* allocations, int threads) {
   gradstep_allocator allocator{};

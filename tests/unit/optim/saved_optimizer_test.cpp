@@ -169,7 +169,7 @@ TEST(SavedOptimizer, WhatDoesNotFitIsNamedAndChangesNothing) {
   auto poisoned = make_optimizer(adam());
   static_cast<float*>(poisoned->state().view(1, "exp_avg").data)[7] = std::numeric_limits<float>::quiet_NaN();
   SavedPart part = save_optimizer(*poisoned);
-  for (SavedTensor& tensor : part.tensors) tensor.is_finite = false;  // as a file that somebody else has written
+  for (SavedTensor& tensor : part.tensors) tensor.is_finite = false;  // as a file of another program
   refused(GRADSTEP_ERR_CORRUPT, "p1/exp_avg", saved_bytes("optimizer", {{"", part}}));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ranks that share state must agree on: they are told before a step, and nothing is lost.
+// What ranks that share state must agree on: they get an error before a step, and nothing is lost.
 #include <limits>
 
 #include "optim/sharding.h"

@@ -549,7 +549,7 @@ TEST(Sharding, StateMovesToAnotherNumberOfRanksAndBack) {
       const auto halves = comm.split(comm.rank() / 2, comm.rank(), comm.deadline());
       optimizer.attach(halves.get(), exchange);
       steps(3);
-      // Gathers over the halves; then everybody is alone.
+      // Gathers over the halves; then every rank is alone.
       optimizer.attach(nullptr, exchange);
       EXPECT_FALSE(optimizer.is_sharded());
       steps(6);
@@ -724,7 +724,7 @@ TEST(Sharding, AStepThatFailsOnOneRankIsNotGoneOnFromOnAny) {
         loops.failing = before + failing;
         expect_error(GRADSTEP_ERR_CALLBACK, "parallel_for", [&] { model.step(optimizer); });
       }
-      const auto step_twice = [&] {  // a peer that the failure has overtaken is told in its next step
+      const auto step_twice = [&] {  // a peer that the failure has overtaken learns it in its next step
         for (int k = 0; k < 2; ++k) model.step(optimizer);
       };
       EXPECT_THROW(step_twice(), Error) << "loop " << failing << ", rank " << comm.rank();

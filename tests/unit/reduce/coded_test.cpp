@@ -32,7 +32,7 @@ std::vector<Tensors<float>> coded_gradients_of_ranks(std::int32_t ranks) {
   return gradients;
 }
 
-/// What a code of x leaves out at most, where no number of its block is larger than `largest`. Of int8, cells of the
+/// What a code of x leaves out at most, where no number of its block is larger than `largest`. In int8, cells of the
 /// logarithm have the width of (octaves below the largest + 1.75) / 32 octaves, and a little more at their ends.
 double most_left_out(std::int32_t mode, double x, double largest) {
   constexpr double kRounded = 1 + 0x1p-20;  // f32, in which all is computed

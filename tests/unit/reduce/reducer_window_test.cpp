@@ -105,7 +105,7 @@ TEST(Windows, ARankThatFailsWhenABucketHasLeftEndsItForItsPeers) {
           expect_error(GRADSTEP_ERR_CALLBACK, "parallel_for", [&] { host::wait(reducer, nullptr, 0); });
         }
       }
-      // The peer is told in this window or, where its own had come to an end, in the next.
+      // The peer learns it in this window or, where its own had come to an end, in the next.
       const auto two_windows = [&] {
         for (int k = 0; k < 2; ++k) window();
       };

@@ -141,7 +141,7 @@ TEST(SavedReducer, AnotherModeOrADamagedResidualIsRefusedAndChangesNothing) {
     expect_error(GRADSTEP_ERR_MISMATCH, "has mode 4, this one has 0", [&] { load(dense, before); });
     static_cast<float*>(reducer.memory().residual(3).data)[5] = std::numeric_limits<float>::quiet_NaN();
     SavedPart part = reducer.saved().save();
-    for (SavedTensor& tensor : part.tensors) tensor.is_finite = false;  // as a file that somebody else has written
+    for (SavedTensor& tensor : part.tensors) tensor.is_finite = false;  // as a file of another program
     const std::string damaged = saved_bytes("reducer", {{"", part}});
     Reducer other(make_context(), comm, sparse(64), schema);
     reduce(other, 1);

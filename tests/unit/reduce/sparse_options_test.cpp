@@ -129,7 +129,7 @@ TEST(Ef21, TheResultIsTheSumOfTheEstimatesThatAllRanksKnow) {
   }
 }
 
-// A constant gradient is known to everybody after as many windows as it takes to send it once.
+// A constant gradient is known to all ranks after as many windows as it takes to send it once.
 TEST(Ef21, EstimatesOfAConstantGradientBecomeExact) {
   run_ranks(2, [](Communicator& comm) {
     auto options = topk(0.25);

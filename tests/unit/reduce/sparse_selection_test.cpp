@@ -27,7 +27,7 @@ std::vector<std::int64_t> numbers_of(const void* first, std::size_t count) {
   return numbers;
 }
 
-/// A selection of a world of two ranks, which nobody meets.
+/// A selection of a world of two ranks, which do not meet.
 void with_selection(const gradstep_reducer_options& options,
                     const std::function<void(SparseSelection&, ExchangeResources&)>& body) {
   run_ranks(2, [&](Communicator& comm) {

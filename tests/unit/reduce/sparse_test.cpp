@@ -300,7 +300,7 @@ TEST(SparseDefects, MoreNansThanAreSelectedAreAllDropped) {
   });
 }
 
-// Defect: packed buffers had a size of their own that nobody compared with what was packed.
+// Defect: packed buffers had a size of their own that was not compared with what was packed.
 TEST(SparseDefects, BucketsThatCouldOverflowAreRefused) {
   run_ranks(1, [](Communicator& comm) {
     auto options = sparse_options(GRADSTEP_REDUCER_SPARSE_TOPK, 0.25);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ranks that would step differently are told, on all of them, before anything is changed.
+// Ranks that would step differently get an error, on all of them, before anything is changed.
 #include <functional>
 
 #include "unit/updater/updater_fixture.h"

@@ -136,7 +136,7 @@ class Simulation {
     if (complaint.empty()) {
       SimulatedEnds expected = train_without_faults(setup, ranks, got.interventions);
       for (const Fault& f : faults) {
-        if (f.dies) expected.erase(f.rank);  // after the last exchange nobody else has noticed
+        if (f.dies) expected.erase(f.rank);  // after the last exchange no other rank has noticed
       }
       if (got.ends != expected) complaint = difference(got.ends, expected);
     }

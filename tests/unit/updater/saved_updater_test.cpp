@@ -231,7 +231,7 @@ TEST(SavedUpdater, AWindowThatWasNotAppliedIsRefusedByAnotherNumberOfRanks) {
   EXPECT_EQ(resumed.optimizer->step_count(), 2);
 }
 
-// The others are told, and go on: their channel is whole.
+// The others get an error, and go on: their channel is whole.
 TEST(SavedUpdater, WhatCannotBeSavedOnOneRankIsNotSavedOnAny) {
   run_ranks(
       3,

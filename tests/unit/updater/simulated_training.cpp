@@ -164,7 +164,7 @@ class Trainee {
     flush(run);
   }
 
-  /// Makes this rank's local step of the next window, without a word to anybody.
+  /// Makes this rank's local step of the next window, without a message.
   void step_alone() {
     const auto params = tensors(params_);
     const auto deltas = tensors(deltas_);
@@ -295,7 +295,7 @@ SimulatedRun train_with_faults(const SimulatedSetup& setup, std::int32_t ranks, 
       if (recovers) trainee.recover(world, positions, run, last_generation);
       recovers = true;
       while (trainee.next_window() < setup.windows) {
-        // Some hosts learn from whoever runs them that a peer has failed.
+        // Some hosts learn from their launcher that a peer has failed.
         if (world.is_connecting() && world.turns().coin()) return false;
         trainee.push_next();
       }

@@ -34,7 +34,7 @@ struct SimulatedSetup {
 struct Intervention {
   std::int64_t window = 0;            ///< the windows before it were finished
   std::vector<std::int32_t> members;  ///< who went on
-  /// >= 0: all took over parameters and state of this rank. -1: somebody is gone, or EF21's sums were made anew.
+  /// >= 0: all took over parameters and state of this rank. -1: a rank is gone, or EF21's sums were made anew.
   std::int32_t root = -1;
   /// Which had made its local step of `window`. It counts as made by all.
   bool root_is_stepped = false;

@@ -19,7 +19,7 @@ namespace gradstep::test {
 
 namespace {
 
-/// Threads of which one runs at a time hand over sooner on one processor. Those that start in its scope inherit it.
+/// Threads of which one runs at a time hand over sooner on one processor. Threads that start in its scope inherit it.
 class OneProcessor {
  public:
   OneProcessor() {
@@ -89,7 +89,7 @@ void Turns::take(std::int32_t rank, std::unique_lock<std::mutex>& lock) {
   seats_[static_cast<std::size_t>(rank)].turned.wait(lock, [&] { return current_ == rank; });
 }
 
-/// The lock is held. If nobody can go on, somebody must be told so.
+/// The lock is held. If no rank can go on, one must get an error.
 void Turns::pass() {
   std::vector<std::int32_t> able;
   std::vector<std::int32_t> all;
@@ -209,7 +209,7 @@ SimulatedWorld::~SimulatedWorld() = default;
 void SimulatedWorld::arm(std::int32_t rank) {
   calls_[static_cast<std::size_t>(rank)] = 0;
   ++armed_;
-  turns_.wait(rank, [this] { return armed_ == calls_.size(); });  // nobody fails while others still begin
+  turns_.wait(rank, [this] { return armed_ == calls_.size(); });  // no rank fails while others still begin
 }
 
 const Fault* SimulatedWorld::strikes(std::int32_t rank) {

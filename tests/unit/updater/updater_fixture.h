@@ -83,7 +83,7 @@ struct Replica {
   }
 };
 
-/// Micro-batch `index` of all that a job sees, whoever computes it.
+/// Micro-batch `index` of all that a job sees, on any rank.
 inline std::vector<TestTensor<float>> micro_batch(std::uint32_t index,
                                                   const std::vector<std::vector<std::int64_t>>& shapes = kModelShapes) {
   std::vector<TestTensor<float>> grads;

@@ -44,7 +44,7 @@ class Reducer : public SavedState<Reducer, gradstep_reducer_save, gradstep_reduc
   void wait(const TensorList& results, void* stream = nullptr) {
     check(gradstep_reducer_wait(c(), results.c(), results.size(), stream));
   }
-  /// The gradients of the next windows are multiplied by it; what is kept becomes so, too. The same on all ranks.
+  /// The gradients of the next windows are multiplied by it; what is kept becomes so, too. Equal on all ranks.
   void set_loss_scale(double scale) { check(gradstep_reducer_set_loss_scale(c(), scale)); }
   /// Drops an open window.
   void cancel() { check(gradstep_reducer_cancel(c())); }

@@ -209,7 +209,7 @@ struct MuonOptions {
   double iterations = 5;                     ///< Newton-Schulz iterations; in [1, 101), whole, default 5
   double epsilon = 1e-7;           ///< keeps the norm that a matrix is divided by from zero; >= 0, default 1e-7
   double scale_factor = 1;         ///< multiplies what step_scale says; >= 0, default 1
-  double coefficient_a = 3.4445;   ///< of coefficients = own: X = a X + (b A + c A^2) X, A = X X^T; default 3.4445
+  double coefficient_a = 3.4445;   ///< for coefficients = own: X = a X + (b A + c A^2) X, A = X X^T; default 3.4445
   double coefficient_b = -4.775;   ///< likewise; default -4.775
   double coefficient_c = 2.0315;   ///< likewise; default 2.0315
   double variance_epsilon = 1e-8;  ///< keeps the root of the variance from zero; >= 0, default 1e-8
@@ -223,7 +223,7 @@ struct MuonOptions {
                               ///< columns)) (Moonlight, torch); spectral: sqrt(rows / columns) (dion, torch, NVIDIA);
                               ///< largest: sqrt(max(rows, columns)) (NVIDIA); kernel: sqrt(max(1, columns / rows)), for
                               ///< weights of inputs x outputs (optax); none: 1
-  MuonCoefficients coefficients = MuonCoefficients::kSimple;  ///< of the Newton-Schulz iterations
+  MuonCoefficients coefficients = MuonCoefficients::kSimple;  ///< the Newton-Schulz iterations' numbers
   MuonNormalizer normalizer = MuonNormalizer::kAdd;  ///< what a matrix is divided by first. add: norm + epsilon; max:
                                                      ///< max(norm, epsilon); safe: 1.02 norm + epsilon
   MuonVariance variance = MuonVariance::kNone;  ///< what o is divided by the root of: a mean square of each of the rows
@@ -236,8 +236,8 @@ struct MuonOptions {
                                   ///< NVIDIA); full: sqrt(min(rows, columns)), with v / (1 - variance_beta^(t+1))
                                   ///< (AdaMuon: pytorch_optimizer)
   MuonProductPrecision product_precision =
-      MuonProductPrecision::kF32;  ///< of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A
-                                   ///< and b A + c A^2 are rounded to it, and products sum in f32 (NVIDIA,
+      MuonProductPrecision::kF32;  ///< precision of the Newton-Schulz iterations. f32: that of the arithmetic type;
+                                   ///< bf16: X, A and b A + c A^2 are rounded to it, and products sum in f32 (NVIDIA,
                                    ///< KellerJordan, torch), in bits that depend on the processor
   bool maximize = false;
   bool master_weights = false;
@@ -462,7 +462,7 @@ struct RAdamOptions {
   double beta2 = 0.999;                      ///< share of the mean square that a step keeps; in [0, 1), default 0.999
   double epsilon = 1e-8;                     ///< keeps the denominator from zero; >= 0, default 1e-8
   double epsilon_root = 0;                   ///< joins the corrected mean square under the root; >= 0, default 0
-  double threshold = 5;                      ///< of r, for form optax; torch has 5; >= 4, default 5
+  double threshold = 5;                      ///< the smallest r, for form optax; torch has 5; >= 4, default 5
   double weight_decay = 0;                   ///< times p is added to the gradient; >= 0, default 0
   RAdamForm form = RAdamForm::kTorch;        ///< torch or optax
   bool nesterov = false;                     ///< looks one step ahead
@@ -1027,7 +1027,7 @@ struct AdoptOptions {
   double epsilon = 1e-6;                     ///< least denominator; >= 0, default 1e-6
   double weight_decay = 0;                   ///< times p is added to the gradient; >= 0, default 0
   AdoptClipping clipping =
-      AdoptClipping::kOptax;  ///< of u: by t as optax counts it, as pytorch_optimizer does, or none
+      AdoptClipping::kOptax;  ///< how u is clipped: by t as optax counts it, as pytorch_optimizer does, or none
   bool nesterov = false;      ///< looks one step ahead
   bool maximize = false;
   bool master_weights = false;

@@ -89,7 +89,7 @@ function load()
 end
 
 function find_functions(library, path)
-    # Until 1.0 the ABI must be the very one of the headers (base.h).
+    # Until 1.0 the ABI must equal that of the headers (base.h).
     version = ccall(Libdl.dlsym(library, :gradstep_abi_version), UInt32, ())
     version == GRADSTEP_ABI_VERSION || error(
         "Gradstep: $path has ABI version $(shown(version)), this package is for $(shown(GRADSTEP_ABI_VERSION))")

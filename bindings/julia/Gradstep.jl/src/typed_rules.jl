@@ -73,19 +73,19 @@ Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dio
 - `iterations`: Newton-Schulz iterations; in [1, 101), whole, default 5
 - `epsilon`: keeps the norm that a matrix is divided by from zero; >= 0, default 1e-7
 - `scale_factor`: multiplies what `step_scale` says; >= 0, default 1
-- `coefficient_a`: of coefficients = own: X = a X + (b A + c A^2) X, A = X X^T; default 3.4445
+- `coefficient_a`: for coefficients = own: X = a X + (b A + c A^2) X, A = X X^T; default 3.4445
 - `coefficient_b`: likewise; default -4.775
 - `coefficient_c`: likewise; default 2.0315
 - `variance_epsilon`: keeps the root of the variance from zero; >= 0, default 1e-8
 - `momentum_form`: average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA); sum: m = momentum * m + g (Moonlight, dion); corrected: the average, corrected for its bias (optax)
 - `nesterov`: looks one step ahead; default true
 - `step_scale`: shape: sqrt(max(1, rows / columns)) (KellerJordan, torch); rms: 0.2 sqrt(max(rows, columns)) (Moonlight, torch); spectral: sqrt(rows / columns) (dion, torch, NVIDIA); largest: sqrt(max(rows, columns)) (NVIDIA); kernel: sqrt(max(1, columns / rows)), for weights of inputs x outputs (optax); none: 1
-- `coefficients`: of the Newton-Schulz iterations
+- `coefficients`: the Newton-Schulz iterations' numbers
 - `normalizer`: what a matrix is divided by first. add: norm + epsilon; max: max(norm, epsilon); safe: 1.02 norm + epsilon
 - `variance`: what o is divided by the root of: a mean square of each of the rows (NorMuon: dion, `pytorch_optimizer`), of the longer axis (NorMuon: NVIDIA), of the elements (AdaMuon); kept as the state variance
 - `variance_floor`: add: sqrt(v) + `variance_epsilon`; max: sqrt(max(v, `variance_epsilon`))
 - `variance_length`: how long o is then. kept: as before (NorMuon); free: as it comes (AdaMuon: NVIDIA); full: sqrt(min(rows, columns)), with v / (1 - `variance_beta`^(t+1)) (AdaMuon: `pytorch_optimizer`)
-- `product_precision`: of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are rounded to it, and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor
+- `product_precision`: precision of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are rounded to it, and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor
 
 State `momentum_buffer`. State of a tensor as a whole: with variance: variance, a number for each row, for each place of
 the longer axis, or for each element. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,
@@ -167,7 +167,7 @@ Liu et al. 2020, On the Variance of the Adaptive Learning Rate; the numbers of t
 - `beta2`: share of the mean square that a step keeps; in [0, 1), default 0.999
 - `epsilon`: keeps the denominator from zero; >= 0, default 1e-8
 - `epsilon_root`: joins the corrected mean square under the root; >= 0, default 0
-- `threshold`: of r, for form optax; torch has 5; >= 4, default 5
+- `threshold`: the smallest r, for form optax; torch has 5; >= 4, default 5
 - `weight_decay`: times p is added to the gradient; >= 0, default 0
 - `form`: torch or optax
 - `nesterov`: looks one step ahead
@@ -384,7 +384,7 @@ Taniguchi et al. 2024, ADOPT, algorithm 2; the numbers of optax and of pytorch_o
 - `beta2`: share of the mean square that a step keeps; in [0, 1), default 0.9999
 - `epsilon`: least denominator; >= 0, default 1e-6
 - `weight_decay`: times p is added to the gradient; >= 0, default 0
-- `clipping`: of u: by t as optax counts it, as `pytorch_optimizer` does, or none
+- `clipping`: how u is clipped: by t as optax counts it, as `pytorch_optimizer` does, or none
 - `nesterov`: looks one step ahead
 
 State `exp_avg`, `exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,

@@ -1,6 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
 
+# docs:begin using
+using Gradstep
+# docs:end using
+
 struct Dense{W, B, F}
     weight::W
     bias::B

@@ -209,7 +209,7 @@ class Transformation:
         return next((name for name in _READING_OPTIONS if self._options.get(name, 0.0) != 0), None)
 
     def _update_dtypes(self, grads: Sequence[Any], targets: Sequence[Any] | None) -> list[Any]:
-        """Those of optax: of a gradient and its state, which has its parameter's dtype, together."""
+        """optax's conditions: of a gradient and its state, which has its parameter's dtype, together."""
         for i, grad in enumerate(grads):
             _refuse_complex(f"updates: leaf {i}", grad.dtype)
         stateless = (

@@ -113,7 +113,7 @@ def overlaps_itself(tensor: Tensor) -> bool:
         return False  # each axis steps over all that the ones before it reach
     if axes[0][0] == 0:
         return True
-    # Strides that nobody but as_strided() makes.
+    # Strides that only as_strided() makes.
     offsets = torch.zeros(1, dtype=torch.int64)
     for stride, size in axes:
         offsets = (offsets[:, None] + stride * torch.arange(size)).reshape(-1)
@@ -167,7 +167,7 @@ def pair(name: str, value: Any) -> tuple[Any, Any]:
 
 
 def in_torch_words(error: Error, words: Words, index: int) -> Error:
-    """The same error as a user of torch reads it."""
+    """This error as a user of torch reads it."""
     found = re.compile(r"\b(?:options\.)?(" + "|".join(words) + r")\b")
     text = found.sub(lambda match: words[match[1]], str(error)).removeprefix("options.")
     return type(error)(f"{text} (param_groups[{index}])")

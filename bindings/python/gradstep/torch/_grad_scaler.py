@@ -12,7 +12,7 @@ def note_infinity(found: bool) -> None:
 
     A GradScaler backs off where its own rank has found one; the scales of ranks would come apart, and so would the
     lengths of their gradients. It hands an optimizer the sum of its findings, but neither them nor itself. So they are
-    looked up where it runs. Where it is not found (another kind of scaler), ranks that come apart are told so by the
+    looked up where it runs. Where it is not found (another kind of scaler), ranks that come apart get an error from the
     next step.
     """
     frame = sys._getframe(1)

@@ -93,7 +93,7 @@ class Optimizer(torch.optim.Optimizer):
         self._shown = ShownState(self._state_from_the_start)
         self._sharding: Sharding | None = None
         self._viewed = False
-        """Whether anybody may have views of the state."""
+        """Whether a user may have views of the state."""
         self._last: StepResult | Tensor | None = None
         super().__init__(params, self._torch_defaults(options))
 
@@ -116,7 +116,7 @@ class Optimizer(torch.optim.Optimizer):
 
     @staticmethod
     def _alike(count: int, groups: Sequence[Mapping[str, Any]]) -> int:
-        """The same number for counts of steps with which the rule makes the same step."""
+        """Equal numbers for counts of steps with which the rule's step is equal."""
         return count
 
     def step(
@@ -226,7 +226,7 @@ class Optimizer(torch.optim.Optimizer):
         return work
 
     def _agreed_work(self, sharding: Sharding, skip: bool, grad_scale: float) -> Work:
-        """The same calls on all ranks: for parameters that have a gradient on any of them."""
+        """Makes equal calls on all ranks: for parameters that have a gradient on any of them."""
         parts = list(self._layout.parts.values())
         grads = [[parameter.grad for parameter in part.parameters] for part in parts]
         had = [grad is not None for of_part in grads for grad in of_part]
@@ -360,7 +360,7 @@ class Optimizer(torch.optim.Optimizer):
         kept = layout.place_of()
         self._shown.leave([place for parameter, place in old.items() if parameter not in kept])
         self._layout, self._sharding = layout, sharding
-        edits.clear()  # or else nobody could tell whether a user has the tensors in there
+        edits.clear()  # or else it would be unknown whether a user has the tensors in there
         self._shown.start_anew(layout.parts.values(), readable=sharding is None, follow=True)
 
     def _made_layout(self, entry_of: Callable[[Tensor], Entry], sharding: Sharding | None) -> Layout:

@@ -150,7 +150,7 @@ class Part:
             lent.copy_(value.detach().reshape(1))
 
     def outdated(self) -> bool:
-        """Whether a parameter has another dtype, shape or device than the one that gradstep was told."""
+        """Whether a parameter has another dtype, shape or device than the one that gradstep knows."""
         return self._described != [*map(_description, self.parameters)]
 
     def fits(self) -> bool:

@@ -54,7 +54,7 @@ class _Steps:
 
 
 class _DeviceSteps:
-    """The same on a part's device, where steps write it; that a user has written is told by the tensors' version."""
+    """This count on a part's device, where steps write it; the tensors' version says whether a user has written."""
 
     def __init__(self, part: Part) -> None:
         self.part = part
@@ -83,7 +83,7 @@ class _DeviceSteps:
 
 
 class _LeftSteps:
-    """The `step` tensors of a state_dict() that somebody may have kept: they go on counting while they are there."""
+    """The `step` tensors of a state_dict() that a user may have kept: they go on counting while they are there."""
 
     def __init__(self, steps: _Steps | _DeviceSteps) -> None:
         self._tensors = [weakref.ref(tensor) for tensor in steps.tensors]
@@ -213,7 +213,7 @@ class ShownState:
     def frozen(self, shared: bool) -> dict[int, Entry]:
         """For entries with copies, by their id(): the same without views, so that nothing in there goes on changing.
 
-        shared: somebody has the copies, which reading `state` renews.
+        shared: a user has the copies, which reading `state` renews.
         """
         found = {}
         for parameter, copies in self._copies.items():
@@ -226,7 +226,7 @@ class ShownState:
         return found
 
     def taken_back(self) -> "ShownState":
-        """What is shown next, where nobody has the mapping any more, but perhaps tensors of it."""
+        """What is shown next, where no user has the mapping any more, but perhaps tensors of it."""
         shown = ShownState(self._from_the_start)
         shown._left = [*self._left, *map(_LeftSteps, self._steps.values())]
         return shown
@@ -335,7 +335,7 @@ class ShownState:
     def start_anew(self, parts: Collection[Part], readable: bool, follow: bool = False) -> None:
         """Follows to gradstep optimizers that have taken over what the mapping says.
 
-        follow: tensors that the user has put there stay where anybody else has them.
+        follow: tensors that the user has put there stay where other code has them.
         """
         own = {id(tensor) for tensor in self._own}
         users = {id(self._tensors[parameter][name]) for parameter, names in self._users.items() for name in names}

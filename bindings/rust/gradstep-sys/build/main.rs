@@ -61,7 +61,7 @@ fn build() -> PathBuf {
         println!("cargo::rerun-if-changed={}", source.join(part).display());
     }
     let mut config = cmake::Config::new(&source);
-    // rustc may be asked for a debug build; of the optimizers nobody wants one.
+    // rustc may be asked for a debug build; the optimizers need none.
     config.profile("Release").define("CMAKE_INSTALL_LIBDIR", "lib").define("GRADSTEP_WARNINGS_AS_ERRORS", "OFF");
     config.define("GRADSTEP_BATCHES", "ON"); // made once: half the time
     for part in ["TESTS", "EXAMPLES", "BENCHMARKS"] {

@@ -62,7 +62,7 @@ c_enum! {
 c_enum! {
     /// `gradstep_reduction_order` of comm.h.
     ReductionOrder {
-        /// The same bits on every engine.
+        /// Equal bits on every engine.
         Rank = GRADSTEP_REDUCTION_RANK,
         /// The engine's own; ranks agree with each other, nothing more. Gloo sums large f32, f64 and integer arrays by
         /// a ring, others as RANK.
@@ -112,9 +112,9 @@ c_enum! {
         Tree = GRADSTEP_COST_TREE,
         /// Inside hosts, then between them.
         Hierarchical = GRADSTEP_COST_HIERARCHICAL,
-        /// Exchanges of SPARSE_TOPK, see enum gradstep_sparse_exchange. everybody gets every selection.
+        /// Exchanges of SPARSE_TOPK, see enum gradstep_sparse_exchange. all ranks get every selection.
         SparseGather = GRADSTEP_COST_SPARSE_GATHER,
-        /// Everybody sums a share.
+        /// Each rank sums a share.
         SparseSplit = GRADSTEP_COST_SPARSE_SPLIT,
         /// gradstep's own sums by hosts, see enum gradstep_reduction_order.
         Hosts = GRADSTEP_COST_HOSTS,
@@ -201,7 +201,7 @@ c_enum! {
         F32 = GRADSTEP_HALF_SUM_F32,
         /// Every addition rounded to f16, divided after: overflows at 65504 (SINGA).
         Fp16 = GRADSTEP_HALF_SUM_FP16,
-        /// The same of what was divided before the cast (PyTorch); average MEAN only.
+        /// As FP16, divided before the cast (PyTorch); average MEAN only.
         Fp16Predivided = GRADSTEP_HALF_SUM_FP16_PREDIVIDED,
     }
 }
@@ -252,7 +252,7 @@ c_enum! {
     ExchangeAlgorithm {
         /// There was none yet, or there is one rank.
         None = GRADSTEP_EXCHANGE_NONE,
-        /// Of all elements.
+        /// a sum of all elements.
         AllReduce = GRADSTEP_EXCHANGE_ALL_REDUCE,
         /// Each rank worked on its piece of all ranks' elements.
         Pieces = GRADSTEP_EXCHANGE_PIECES,
@@ -288,7 +288,7 @@ c_enum! {
     StepCounting {
         /// `optimizer`.
         Optimizer = GRADSTEP_STEP_COUNTING_OPTIMIZER,
-        /// Those that each took part in, as PyTorch does.
+        /// Steps that each took part in, as PyTorch does.
         Parameter = GRADSTEP_STEP_COUNTING_PARAMETER,
     }
 }
@@ -460,7 +460,7 @@ c_enum! {
         /// averaged, the next one in turn. Partitions are the reducer's buckets. Between two averages replicas differ,
         /// and states always do. Source: SINGA DistOpt, backward_and_partial_update.
         ParametersPartial = GRADSTEP_SYNC_PARAMETERS_PARTIAL,
-        /// The same with all parameters at once: local SGD.
+        /// All parameters at once: local SGD.
         Parameters = GRADSTEP_SYNC_PARAMETERS,
         /// Each rank steps a copy with its own gradients; what its parameters would change by is reduced, by the
         /// reducer's mode, and added: replicas' parameters stay equal bit for bit, states differ. With Adasum this is
@@ -510,7 +510,7 @@ record! {
         bytes_sent: i64 = bytes_sent,
         /// Spent inside calls.
         time: Duration = nanoseconds,
-        /// Of a reducer: each rank sent other bytes to every other one.
+        /// For a reducer: each rank sent other bytes to every other one.
         exchanges: i64 = exchanges,
         /// In each of which all ranks, or all of a host, sent to each other or met.
         rounds: i64 = rounds,
@@ -519,9 +519,9 @@ record! {
 options! {
     /// `gradstep_cost_options` of cost.h.
     CostOptions => gradstep_cost_options by gradstep_cost_options_init {
-        /// Of the reducer's arithmetic: 4, the default, or 8 for f64.
+        /// Size in the reducer's arithmetic: 4, the default, or 8 for f64.
         element_bytes: i32,
-        /// Of all parameters, >= 1; not set by init.
+        /// In all parameters, >= 1; not set by init.
         elements: i64,
         /// P, 1 to 100000; not set by init.
         ranks: i64,
@@ -556,7 +556,7 @@ options! {
         convert_seconds: f64,
         /// When the largest are selected.
         select_seconds: f64,
-        /// Of a sparse list that is summed.
+        /// For an entry of a sparse list that is summed.
         entry_seconds: f64,
         /// To a dense sum.
         add_seconds: f64,
@@ -786,7 +786,7 @@ options! {
         state_dtype: StateDtype,
         /// As in the other rules.
         stochastic_rounding: bool,
-        /// Of stochastic_rounding.
+        /// For stochastic_rounding.
         seed: i64,
         /// See [`ShampooStatistics`].
         statistics: ShampooStatistics,
@@ -799,7 +799,7 @@ options! {
     ShardingOptions => gradstep_sharding_options by gradstep_sharding_options_init {
         /// See [`ShardedGradients`].
         gradients: ShardedGradients,
-        /// Of LOCAL gradients: SUM or MEAN (UNSET).
+        /// LOCAL gradients take SUM or MEAN (UNSET).
         average: Average,
         /// See [`ShardedPreconditioners`].
         preconditioners: ShardedPreconditioners,

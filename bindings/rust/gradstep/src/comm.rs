@@ -18,10 +18,10 @@ use crate::host;
 use crate::options::Field;
 use crate::sys;
 
-/// What communicators of every engine are told.
+/// Options of communicators of every engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CommOptions {
-    /// Of every call; None is 30 s.
+    /// The timeout of every call; None is 30 s.
     pub timeout: Option<Duration>,
     /// The order of sums, the same on all ranks; None is [`ReductionOrder::Rank`].
     pub reduction_order: Option<ReductionOrder>,
@@ -178,7 +178,7 @@ impl Communicator {
         Self::from_c(out)
     }
 
-    /// The same ranks, whose memory of CUDA device `device` travels by NCCL; collective.
+    /// A communicator of these ranks, whose memory of CUDA device `device` travels by NCCL; collective.
     ///
     /// # Safety
     /// `nccl` is NULL or an ncclComm_t of the same ranks that outlives the communicator and is in no other call.

@@ -19,7 +19,7 @@ use crate::tensor::Device;
 ///
 /// # Safety
 /// What `allocate` returns, unless NULL, are `bytes` bytes on `device`, aligned to `alignment` (a power of two), that
-/// are nobody else's until they are given to `deallocate`.
+/// no other code uses until they are given to `deallocate`.
 pub unsafe trait Allocate: Send + Sync {
     /// The memory, or NULL; a panic counts as NULL.
     fn allocate(&self, bytes: usize, alignment: usize, device: Device) -> *mut c_void;

@@ -42,7 +42,7 @@ impl CostOptions {
     /// [`Error::InvalidArgument`]: a number that breaks its rule.
     pub fn predict(self) -> Result<Vec<Cost>> {
         let options = self.to_c()?;
-        // SAFETY: as many records as are told, or none.
+        // SAFETY: as many records as the count says, or none.
         let records = records(Cost::blank(), |records, size, capacity, count| unsafe {
             sys::gradstep_predict_costs(&options, records, size, capacity, count)
         })?;

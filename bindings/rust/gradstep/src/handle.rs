@@ -94,7 +94,7 @@ macro_rules! unchanged {
 }
 unchanged!(i32, i64, f64);
 impl FromC<i64> for std::time::Duration {
-    /// Of nanoseconds.
+    /// A duration of nanoseconds.
     fn from_c(value: i64) -> Self {
         Self::from_nanos(u64::try_from(value).unwrap_or(0))
     }

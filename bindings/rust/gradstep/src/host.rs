@@ -77,14 +77,14 @@ fn length(count: i64) -> usize {
 }
 
 /// # Safety
-/// `bytes` bytes at data are valid to read, and nobody writes to them, during 'a.
+/// `bytes` bytes at data are valid to read, and no code writes to them, during 'a.
 unsafe fn read<'a>(data: *const c_void, bytes: i64) -> &'a [u8] {
     // SAFETY: the caller's promise; data may be NULL where there are none.
     if bytes <= 0 { &[] } else { unsafe { std::slice::from_raw_parts(data.cast(), length(bytes)) } }
 }
 
 /// # Safety
-/// `bytes` bytes at data are valid to write, and nobody else's, during 'a.
+/// `bytes` bytes at data are valid to write, and no other code's, during 'a.
 unsafe fn written<'a>(data: *mut c_void, bytes: i64) -> &'a mut [u8] {
     // SAFETY: the caller's promise; data may be NULL where there are none.
     if bytes <= 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(data.cast(), length(bytes)) } }

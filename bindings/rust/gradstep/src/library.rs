@@ -45,7 +45,7 @@ pub(crate) fn ready() -> Result<()> {
     if READY.get().is_none() {
         if !sys::is_open() {
             let name = std::env::var_os("GRADSTEP_LIBRARY").unwrap_or_else(|| "libgradstep.so.0".into());
-            // SAFETY: whoever runs the program has put gradstep there, as a program trusts what it is linked with.
+            // SAFETY: the program's user has put gradstep there, and a program trusts what it is linked with.
             unsafe { open(Path::new(&name)) }?;
         }
         READY.get_or_init(|| ());

@@ -202,7 +202,7 @@ impl Optimizer {
     /// Hyper-parameter `name` is read from the f64 of one element that the tensor shows, in every step.
     ///
     /// # Safety
-    /// The number stays where it is, and nobody writes to it during a call, until another value takes its place or the
+    /// The number stays where it is, and no code writes to it during a call, until another value takes its place or the
     /// optimizer, and every updater that had it, is gone.
     ///
     /// # Errors
@@ -359,7 +359,7 @@ impl Optimizer {
     /// # Errors
     /// [`Error::Callback`]: parallel_for.
     pub fn metrics(&mut self) -> Result<Vec<Metric>> {
-        // SAFETY: as many records as are told, or none.
+        // SAFETY: as many records as the count says, or none.
         let records = records(Metric::blank(), |records, size, capacity, count| unsafe {
             sys::gradstep_optimizer_metrics(self.as_ptr(), records, size, capacity, count)
         })?;

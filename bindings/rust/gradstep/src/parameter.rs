@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-//! The host's parameters, as handles are told of them.
+//! The host's parameters, as handles know them.
 
 use std::ffi::CString;
 use std::marker::PhantomData;

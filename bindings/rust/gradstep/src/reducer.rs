@@ -205,7 +205,7 @@ impl Reducer {
     /// # Errors
     /// [`Error::InvalidState`]: in use.
     pub fn buckets(&self) -> Result<Vec<BucketStatistics>> {
-        // SAFETY: as many records as are told, or none.
+        // SAFETY: as many records as the count says, or none.
         let records = records(BucketStatistics::blank(), |records, size, capacity, count| unsafe {
             sys::gradstep_reducer_stats(self.as_ptr(), records, size, capacity, count)
         })?;

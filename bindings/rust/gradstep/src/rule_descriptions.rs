@@ -21,7 +21,7 @@ pub struct RuleOption {
     pub meaning: String,
     /// The values of a choice.
     pub choices: Vec<String>,
-    /// None: it must be given. Of a choice: the place among `choices`.
+    /// None: it must be given. The place among `choices`, for a choice.
     pub default: Option<f64>,
     /// The least legal number.
     pub minimum: f64,
@@ -71,7 +71,7 @@ fn rule_at(index: usize) -> Result<RuleDescription> {
     check(unsafe { sys::gradstep_rule_describe(index, &mut raw) })?;
     let blank =
         sys::gradstep_rule_option { struct_size: size_of::<sys::gradstep_rule_option>() as u32, ..Default::default() };
-    // SAFETY: as many records as are told, or none; the name is C's own.
+    // SAFETY: as many records as the count says, or none; the name is C's own.
     let options = records(blank, |records, size, capacity, count| unsafe {
         sys::gradstep_rule_options(raw.name, records, size, capacity, count)
     })?;

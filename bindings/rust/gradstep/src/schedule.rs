@@ -146,7 +146,7 @@ impl Schedule {
         check(take(&raw))
     }
 
-    /// C is told one length of the two lists.
+    /// C gets one length for the two lists.
     fn check_lengths(&self) -> Result<()> {
         let (boundaries, values) = (self.boundaries.len(), self.values.len());
         let is_piecewise = self.raw.kind == sys::GRADSTEP_SCHEDULE_PIECEWISE;

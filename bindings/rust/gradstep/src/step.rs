@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-//! What a step is told beside its tensors, and what it tells.
+//! Options and results of a step.
 
 use crate::tensor::{Tensor, TensorMut};
 
@@ -23,7 +23,7 @@ pub struct StepOptions<'a> {
     pub grad_scale_tensor: Option<Tensor<'a>>,
     /// f64 of four elements: applied, norm, clip coefficient and t.
     pub outcome: Option<TensorMut<'a>>,
-    /// No tensors overlap of which one is written, which safe code cannot break: nobody looks.
+    /// No tensors overlap of which one is written, which safe code cannot break: they are not compared.
     pub disjoint: bool,
 }
 

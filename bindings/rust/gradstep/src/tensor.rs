@@ -226,7 +226,7 @@ impl<'a> Tensor<'a> {
     ///
     /// # Safety
     /// From `data`, the place of element 0, the elements that shape and strides reach lie in memory of `device`,
-    /// aligned to their size, and nobody writes to them during `'a`. On a device they stay until the work that a call
+    /// aligned to their size, and no code writes to them during `'a`. On a device they stay until the work that a call
     /// has queued with them is done. strides has as many entries as shape.
     #[inline]
     pub unsafe fn from_raw_parts(
@@ -242,14 +242,14 @@ impl<'a> Tensor<'a> {
     /// What C has filled in.
     ///
     /// # Safety
-    /// C's view is valid, and nobody writes to it, during 'a.
+    /// C's view is valid, and no code writes to it, during 'a.
     pub(crate) unsafe fn from_c(raw: sys::gradstep_tensor) -> Self {
         Self { raw, memory: PhantomData }
     }
 }
 
 impl<'a> TensorMut<'a> {
-    /// In the place of a result: nobody wants it.
+    /// Stands for a result that is not wanted.
     pub const ABSENT: TensorMut<'static> = TensorMut { raw: Tensor::ABSENT.raw, memory: PhantomData };
 
     /// The elements of `data`, row-major, in the given shape.
@@ -271,7 +271,8 @@ impl<'a> TensorMut<'a> {
     /// Memory by its address, a device's for example. `strides` count elements; None is row-major.
     ///
     /// # Safety
-    /// As [`Tensor::from_raw_parts`], nobody else reads the elements during `'a`, and no two of them are at one place.
+    /// As [`Tensor::from_raw_parts`], no other code reads the elements during `'a`, and no two of them are at one
+    /// place.
     #[inline]
     pub unsafe fn from_raw_parts(
         data: *mut c_void,
@@ -286,12 +287,12 @@ impl<'a> TensorMut<'a> {
     /// What C has filled in.
     ///
     /// # Safety
-    /// C's view is valid, and nobody else reads or writes it, during 'a.
+    /// C's view is valid, and no other code reads or writes it, during 'a.
     pub(crate) unsafe fn from_c(raw: sys::gradstep_tensor) -> Self {
         Self { raw, memory: PhantomData }
     }
 
-    /// The same elements, to be read.
+    /// These elements, to be read.
     pub fn as_tensor(&self) -> Tensor<'_> {
         Tensor { raw: self.raw, memory: PhantomData }
     }
@@ -401,7 +402,7 @@ pub(crate) fn c_tensors_mut(tensors: &mut [TensorMut<'_>]) -> *const sys::gradst
     tensors.as_mut_ptr().cast_const().cast()
 }
 
-/// A number for each parameter: C is told one length for all lists of a call.
+/// A number for each parameter: C gets one length for all lists of a call.
 #[inline]
 pub(crate) fn check_counts(parameters: usize, what: &str, count: usize) -> Result<()> {
     require(count == parameters, || format!("{what}: {count} tensors, expected {parameters}, one for each parameter"))

@@ -425,7 +425,7 @@ rule! {
         epsilon: f64,
         /// Multiplies what step_scale says; >= 0, default 1.
         scale_factor: f64,
-        /// Of coefficients = own: X = a X + (b A + c A^2) X, A = X X^T; default 3.4445.
+        /// For coefficients = own: X = a X + (b A + c A^2) X, A = X X^T; default 3.4445.
         coefficient_a: f64,
         /// likewise; default -4.775.
         coefficient_b: f64,
@@ -442,7 +442,7 @@ rule! {
         /// torch); spectral: sqrt(rows / columns) (dion, torch, NVIDIA); largest: sqrt(max(rows, columns)) (NVIDIA);
         /// kernel: sqrt(max(1, columns / rows)), for weights of inputs x outputs (optax); none: 1.
         step_scale: MuonStepScale,
-        /// Of the Newton-Schulz iterations.
+        /// The Newton-Schulz iterations' numbers.
         coefficients: MuonCoefficients,
         /// What a matrix is divided by first. add: norm + epsilon; max: max(norm, epsilon); safe: 1.02 norm + epsilon.
         normalizer: MuonNormalizer,
@@ -454,8 +454,8 @@ rule! {
         /// How long o is then. kept: as before (NorMuon); free: as it comes (AdaMuon: NVIDIA); full: sqrt(min(rows,
         /// columns)), with v / (1 - variance_beta^(t+1)) (AdaMuon: pytorch_optimizer).
         variance_length: MuonVarianceLength,
-        /// Of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are rounded to
-        /// it, and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor.
+        /// Precision of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are
+        /// rounded to it, and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor.
         product_precision: MuonProductPrecision,
     }
 }
@@ -576,7 +576,7 @@ rule! {
         epsilon: f64,
         /// Joins the corrected mean square under the root; >= 0, default 0.
         epsilon_root: f64,
-        /// Of r, for form optax; torch has 5; >= 4, default 5.
+        /// The smallest r, for form optax; torch has 5; >= 4, default 5.
         threshold: f64,
         /// Times p is added to the gradient; >= 0, default 0.
         weight_decay: f64,
@@ -865,7 +865,7 @@ rule! {
         epsilon: f64,
         /// Times p is added to the gradient; >= 0, default 0.
         weight_decay: f64,
-        /// Of u: by t as optax counts it, as pytorch_optimizer does, or none.
+        /// How u is clipped: by t as optax counts it, as pytorch_optimizer does, or none.
         clipping: AdoptClipping,
         /// Looks one step ahead.
         nesterov: bool,

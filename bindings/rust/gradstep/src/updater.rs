@@ -121,7 +121,7 @@ pub struct Updater {
     raw: NonNull<sys::gradstep_updater>,
     stream: *mut c_void,
     parts: Parts,
-    /// Those that C chains, see `intact`.
+    /// The parts that C chains, see `intact`.
     chained: CParts,
 }
 

@@ -45,6 +45,8 @@ fn a_step_is_made_in_place() {
 #[test]
 fn the_step_of_the_guide() -> gradstep::Result<()> {
     // docs:begin step
+    use gradstep::{Adam, Context, Optimizer, Parameter, Tensor, TensorMut};
+
     let context = Context::new()?;
     let parameters = [Parameter::new(&[2, 2]).name("weight")];
     let mut adam = Optimizer::new(&context, &Adam::new(0.25), &parameters)?;

@@ -319,7 +319,7 @@ fn buckets_leave_while_the_host_computes_where_any_thread_may_call() {
         let gradient = vec![rank as f32; 1000];
         reducer.push(1, &Tensor::new(&gradient, &[1000]).unwrap()).unwrap();
         while !reducer.poll().unwrap() {
-            std::thread::yield_now(); // nobody waits for the exchange, and still it ends
+            std::thread::yield_now(); // no call waits for the exchange, and still it ends
         }
         reducer.push(0, &Tensor::new(&gradient, &[1000]).unwrap()).unwrap();
         reducer.wait(None).unwrap();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
-//! What is no library of gradstep is told by its path and the loader's words. One library serves a process, and none is
-//! opened here.
+//! The error for a file that is no library of gradstep has its path and the loader's words. One library serves a
+//! process, and none is opened here.
 #![cfg(feature = "dlopen")]
 
 use gradstep::Error;

@@ -94,7 +94,7 @@ fn streams_are_for_devices() {
     let mut comm = Communicator::alone(&context).unwrap();
     let mut reducer = Reducer::new(&context, &comm, &ReducerOptions::default(), &schema()).unwrap();
     let stream = std::ptr::dangling_mut::<c_void>();
-    // SAFETY: on the CPU it is refused before anybody looks at it.
+    // SAFETY: on the CPU it is refused before it is read.
     unsafe {
         optimizer.set_stream(stream);
         comm.set_stream(stream);

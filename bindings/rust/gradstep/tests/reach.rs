@@ -19,7 +19,7 @@ const NOT_NEEDED: [&str; 17] = [
     "gradstep_optimizer_create_rmsprop(",
     "gradstep_optimizer_create_adagrad(",
     "gradstep_optimizer_create_adam(",
-    // Those that end in _ex do the same.
+    // Functions that end in _ex do the same.
     "gradstep_comm_create_local(",
     "gradstep_comm_create_host(",
     "gradstep_comm_wrap_mpi(",

@@ -4,8 +4,8 @@
 // How messages travel. Each peer has one persistent unbound buffer, its window: it begins at address 0 and has no end,
 // so that any buffer of the host is an offset in it and no object is made per message. On each window hangs one receive
 // that is never matched. libgloo tells only queued operations about a broken connection, not the one whose bytes are
-// under way; the unmatched receive is always queued, so a peer's death wakes whoever waits on its window at once, and
-// nobody else.
+// under way; the unmatched receive is always queued, so a peer's death wakes the threads that wait on its window at
+// once, and no others.
 //
 // A message's slot is its number on that connection, its length, and the call that it belongs to. Ranks that disagree
 // thus never match, and no byte reaches a host's buffer; each learns of the other's call by the announcements (see
@@ -165,7 +165,7 @@ void Mesh::connect(const std::vector<std::vector<char>>& addresses, const Deadli
     throw;
   }
   open_windows();
-  // Nobody goes on, or leaves, before everybody has all connections.
+  // No rank goes on, or leaves, before every rank has all connections.
   const char token = 1;
   std::vector<char> tokens(static_cast<std::size_t>(size));
   all_gather(&token, tokens.data(), 1, deadline);

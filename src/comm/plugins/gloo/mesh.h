@@ -26,8 +26,8 @@ namespace gradstep::gloo_plugin {
 /// Sockets bound to a numeric address of this machine, and the thread that serves them. Meshes share it.
 std::shared_ptr<::gloo::transport::Device> make_device(const std::string& address);
 
-/// One call at a time, except abort(). After any failure the mesh is closed: nobody touches the callers' buffers any
-/// more, and the peers see their connections close.
+/// One call at a time, except abort(). After any failure the mesh is closed: the callers' buffers are no longer
+/// touched, and the peers see their connections close.
 class Mesh : public ::gloo::Context {
  public:
   /// Listens for every peer.

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// libgloo's connections, whose failures do not end the process. It throws on its own thread, where nobody catches: when
-// a connection was reset before it was accepted, when the system refuses an option of a socket, when memory is short.
-// Their announcements of messages carry what ranks say of their calls.
+// libgloo's connections, whose failures do not end the process. It throws on its own thread, where nothing catches:
+// when a connection was reset before it was accepted, when the system refuses an option of a socket, when memory is
+// short. Their announcements of messages carry what ranks say of their calls.
 //
 // libgloo sends a message when the receiver has asked for it, which costs two delays of the network. Where two ranks
 // send each other small messages in one call, the messages go at once. A rank can then be one message ahead of a peer:
@@ -58,7 +58,7 @@ class CarefulPair final : public ::gloo::transport::tcp::Pair {
 
   /// Where it can be reached, for the peer's begin_to_connect().
   std::vector<char> place() const;
-  /// Calls the peer or waits for its call, whichever is this side's part. What goes wrong is told by is_connected_by().
+  /// Calls the peer or waits for its call, whichever is this side's part. is_connected_by() reports what goes wrong.
   /// Runs on the device's thread, so that it need not wait for that thread to give a socket up.
   void begin_to_connect(const std::vector<char>& place) noexcept;
   /// False where it takes longer. Throws where it fails.
@@ -87,7 +87,7 @@ class CarefulPair final : public ::gloo::transport::tcp::Pair {
   struct Arrival {
     std::uint64_t slot = 0;
     char* place = nullptr;          ///< where its bytes go
-    std::unique_ptr<char[]> early;  ///< that place, where nobody has asked for the message yet
+    std::unique_ptr<char[]> early;  ///< that place, where the message has not been asked for yet
     std::size_t bytes = 0;
   };
   /// A message that has been asked for.
@@ -121,7 +121,8 @@ class CarefulPair final : public ::gloo::transport::tcp::Pair {
   Wait wait_;
 };
 
-/// Makes connections whose exceptions become the connection's own failure: whoever uses it, or waits for it, gets them.
+/// Makes connections whose exceptions become the connection's own failure: its users, and threads that wait for it, get
+/// them.
 class CarefulContext final : public ::gloo::transport::tcp::Context {
  public:
   CarefulContext(std::shared_ptr<::gloo::transport::tcp::Device> device, int own_rank, int world_size,

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The MPI library as a whole, which belongs to the host unless nobody has started it.
+// The MPI library as a whole, which belongs to the host if the host has started it.
 #pragma once
 
 #include <mpi.h>

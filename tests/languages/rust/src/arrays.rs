@@ -15,7 +15,7 @@ enum Elements {
     BF16(Vec<bf16>),
 }
 
-/// The same expression on the elements of any dtype.
+/// One expression on the elements of any dtype.
 macro_rules! each {
     ($elements:expr, $values:ident => $body:expr) => {
         match $elements {
@@ -34,7 +34,7 @@ pub(crate) struct Array {
 }
 
 impl Array {
-    /// Of as many numbers as the shape has elements.
+    /// An array of as many numbers as the shape has elements.
     pub(crate) fn new(dtype: Dtype, shape: &[usize], numbers: impl Iterator<Item = f64>) -> Result<Self> {
         let numbers = numbers.take(shape.iter().product());
         let elements = match dtype {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The TCP store on a port that everybody can reach: what those without the token can take from the ranks and from the
-// process that serves them; and the directory store in a directory that everybody may write to.
+// The TCP store on a port that every host can reach: what those without the token can take from the ranks and from the
+// process that serves them; and the directory store in a directory that every user may write to.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -63,7 +63,7 @@ bool ends(const tcp_store::Id& id) {
   return false;
 }
 
-/// How many descriptors this process may have, while the object lives. Those below the limit that are free are left.
+/// How many descriptors this process may have, while the object lives. Free descriptors below the limit are left.
 class DescriptorLimit {
  public:
   explicit DescriptorLimit(rlim_t limit) {

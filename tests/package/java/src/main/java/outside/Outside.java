@@ -23,8 +23,8 @@ import org.gradstep.Tensor;
 import org.gradstep.TensorList;
 
 /**
- * A program of somebody else: it steps Adam, and sums over two ranks, by Gloo. Its argument is the instruction set that the
- * library must have chosen.
+ * A foreign program: it steps Adam, and sums over two ranks, by Gloo. Its argument is the
+ * instruction set that the library must have chosen.
  */
 public final class Outside {
   private Outside() {}

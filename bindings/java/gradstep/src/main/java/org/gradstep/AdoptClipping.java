@@ -5,7 +5,7 @@
 package org.gradstep;
 
 /**
- * Of u: by t as optax counts it, as pytorch_optimizer does, or none.
+ * How u is clipped: by t as optax counts it, as pytorch_optimizer does, or none.
  */
 public enum AdoptClipping {
   /** {@code optax}. */

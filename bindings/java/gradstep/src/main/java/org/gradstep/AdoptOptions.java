@@ -102,7 +102,7 @@ public final class AdoptOptions extends RuleOptions {
     }
 
     /**
-     * Of u: by t as optax counts it, as pytorch_optimizer does, or none.
+     * How u is clipped: by t as optax counts it, as pytorch_optimizer does, or none.
      *
      * @param clipping the new one
      * @return this

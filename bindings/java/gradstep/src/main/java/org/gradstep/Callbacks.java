@@ -87,7 +87,8 @@ final class Callbacks {
       }
     }
 
-    /** Lets nobody in any more, and waits for those inside, whom no interrupt can stop: it is kept for later. */
+    /** Lets no thread in any more, and waits for those inside, which no interrupt can stop: it
+     * is kept for later. */
     void end() {
       boolean interrupted = false;
       running.getAndAdd(OVER);

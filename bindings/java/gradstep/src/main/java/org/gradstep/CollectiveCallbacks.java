@@ -101,7 +101,7 @@ final class CollectiveCallbacks {
   static void abort(Object host) {
     try {
       ((HostCollectives) host).abort();
-    } catch (Throwable error) { // nobody waits for an answer
+    } catch (Throwable error) { // no caller waits for an answer
       Callbacks.handToHandler(error);
     }
   }

@@ -126,7 +126,7 @@ public final class Communicator extends Handle {
   }
 
   /**
-   * The same ranks, with NCCL for memory of a CUDA device.
+   * A communicator of these ranks, with NCCL for memory of a CUDA device.
    *
    * @param device this rank's
    * @param ncclComm an ncclComm_t of the same ranks, which stays the host's; 0 = one of its own
@@ -322,7 +322,7 @@ public final class Communicator extends Handle {
   }
 
   /**
-   * The same ranks on a channel of its own.
+   * A communicator of these ranks on a channel of its own.
    *
    * @return the caller's to close
    */

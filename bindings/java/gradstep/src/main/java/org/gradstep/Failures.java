@@ -93,7 +93,7 @@ final class Failures {
       }
       KEPT.remove(found);
       if (found.exception() instanceof InterruptedException && found.thread() == Thread.currentThread()) {
-        found.thread().interrupt(); // whoever threw it has cleared the flag, and nobody catches it by its type
+        found.thread().interrupt(); // its thrower has cleared the flag
       }
       return found.exception();
     }

@@ -11,7 +11,7 @@ import java.util.function.LongUnaryOperator;
 
 /**
  * A C object. close() gives it up at once; calls of other threads that are inside finish first, and later ones are an
- * IllegalStateException. What nobody closes is closed when nobody can reach it any more.
+ * IllegalStateException. A handle that is not closed is closed when it is no longer reachable.
  */
 abstract class Handle implements AutoCloseable {
   static final Cleaner CLEANER = Cleaner.create();
@@ -39,7 +39,7 @@ abstract class Handle implements AutoCloseable {
     }
   }
 
-  /** The same, of a function with another result. */
+  /** As above, for a function with another result. */
   final <T> T ask(LongFunction<T> function) {
     long address = resource.enter();
     try {
@@ -102,7 +102,7 @@ abstract class Handle implements AutoCloseable {
     private final LongConsumer destroy;
     final long address;
     private volatile int users;
-    /** What the C object has borrowed, for as long as anybody uses it. */
+    /** What the C object has borrowed, for as long as it is used. */
     Object borrowed;
 
     Resource(String name, long address, LongConsumer destroy) {

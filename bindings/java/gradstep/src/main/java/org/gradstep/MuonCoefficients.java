@@ -5,7 +5,7 @@
 package org.gradstep;
 
 /**
- * Of the Newton-Schulz iterations.
+ * The Newton-Schulz iterations' numbers.
  */
 public enum MuonCoefficients {
   /** {@code simple}. */

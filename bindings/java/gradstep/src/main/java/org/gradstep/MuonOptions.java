@@ -123,7 +123,7 @@ public final class MuonOptions extends RuleOptions {
     }
 
     /**
-     * Of coefficients = own: X = a X + (b A + c A^2) X, A = X X^T; default 3.4445.
+     * For coefficients = own: X = a X + (b A + c A^2) X, A = X X^T; default 3.4445.
      *
      * @param coefficientA the new one
      * @return this
@@ -196,7 +196,7 @@ public final class MuonOptions extends RuleOptions {
     }
 
     /**
-     * Of the Newton-Schulz iterations.
+     * The Newton-Schulz iterations' numbers.
      *
      * @param coefficients the new one
      * @return this
@@ -248,8 +248,8 @@ public final class MuonOptions extends RuleOptions {
     }
 
     /**
-     * Of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are rounded to
-     * it, and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor.
+     * Precision of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are
+     * rounded to it, and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor.
      *
      * @param productPrecision the new one
      * @return this

@@ -5,7 +5,7 @@ package org.gradstep;
 import java.util.List;
 
 /**
- * One parameter of the model, as handles are told of it.
+ * One parameter of the model, as handles know it.
  *
  * @param name unique in the model; null is "param.&lt;index&gt;"
  * @param dtype F32, F64, F16 or BF16
@@ -28,7 +28,7 @@ public record Parameter(String name, DType dtype, Device device, int group, bool
   }
 
   /**
-   * The same parameter on another device.
+   * This parameter on another device.
    *
    * @param device where it and its gradients are
    * @return the parameter
@@ -38,7 +38,7 @@ public record Parameter(String name, DType dtype, Device device, int group, bool
   }
 
   /**
-   * The same parameter in another group.
+   * This parameter in another group.
    *
    * @param group from 0: selects hyper-parameters
    * @return the parameter
@@ -48,7 +48,7 @@ public record Parameter(String name, DType dtype, Device device, int group, bool
   }
 
   /**
-   * The same parameter, which some rank may have no gradient for in some window.
+   * This parameter, for which some rank may have no gradient in some window.
    *
    * @return the parameter
    */

@@ -103,7 +103,7 @@ public final class RAdamOptions extends RuleOptions {
     }
 
     /**
-     * Of r, for form optax; torch has 5; &gt;= 4, default 5.
+     * The smallest r, for form optax; torch has 5; &gt;= 4, default 5.
      *
      * @param threshold the new one
      * @return this

@@ -39,7 +39,7 @@ public final class Schedule {
   }
 
   /**
-   * The same number at every step.
+   * One number for every step.
    *
    * @param value finite
    * @return the schedule

@@ -65,7 +65,7 @@ public final class StepOptions {
   }
 
   /**
-   * Promises that no tensors overlap of which one is written: nobody looks then.
+   * Promises that no tensors overlap of which one is written: they are not compared then.
    *
    * @param disjoint default false
    * @return this

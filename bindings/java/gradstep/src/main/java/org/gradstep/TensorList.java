@@ -206,7 +206,7 @@ public final class TensorList extends Handle {
     return data;
   }
 
-  /** The same, of tensors that the call writes to. */
+  /** As above, of tensors that the call writes to. */
   long write(String argument, int expected) {
     requireSize(argument, expected);
     return write(argument);

@@ -57,7 +57,7 @@ class AccumulatorTest {
         assertFalse(accumulator.add(null, List.of(rows), 1, 0));
         try (TensorList sums = accumulator.sums(0)) {
           assertArrayEquals(new float[] {3, 4, 0, 0, 6, 8}, values(sums, 0));
-          assertNull(sums.get(1)); // nobody had a gradient
+          assertNull(sums.get(1)); // no rank had a gradient
         }
         Rows outside = new Rows(0, Memory.longs(3), Tensor.of(floats(1, 2), 1, 2));
         String text = assertThrows(IllegalArgumentException.class,

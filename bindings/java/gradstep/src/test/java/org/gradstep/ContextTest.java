@@ -267,7 +267,7 @@ class ContextTest {
     assertTrue(given.isEmpty(), given.keySet().toString());
   }
 
-  /** Throws an exception that nobody has declared, as other languages of the machine do. */
+  /** Throws an undeclared exception, as other languages of the machine do. */
   @SuppressWarnings("unchecked")
   private static <E extends Exception> void throwUndeclared(Exception exception) throws E {
     throw (E) exception;

@@ -57,7 +57,7 @@ class HandleTest {
   void whatACallHasBorrowedIsNotCollected() {
     try (Context context = new Context(1); Accumulator sum = accumulator(context, Schedule.of(t -> collect()))) {
       for (int window = 0; window < 5; window++) {
-        sum.add(TensorList.of(ones())); // neither the list nor the buffer is kept by anybody else
+        sum.add(TensorList.of(ones())); // neither the list nor the buffer is kept elsewhere
         FloatBuffer found = sum.gradients().get(0).floats(); // nor is what this is a view of
         collect();
         for (float element : values(found)) {

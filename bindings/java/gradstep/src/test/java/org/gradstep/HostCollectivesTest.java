@@ -76,7 +76,7 @@ class HostCollectivesTest {
     }
   }
 
-  /** The same, with sums of its own and another channel where one is asked for. */
+  /** As above, with sums of its own and another channel where one is asked for. */
   private static final class Complete extends Gatherer {
     static final AtomicInteger SUMS = new AtomicInteger();
 

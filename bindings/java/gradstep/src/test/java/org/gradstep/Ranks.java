@@ -39,7 +39,7 @@ final class Ranks {
     }
   }
 
-  /** The same over the engine "local". */
+  /** Runs ranks over the engine "local". */
   static void run(Context context, int worldSize, Body body) throws Exception {
     List<Communicator> ends = Communicator.local(context, null, worldSize);
     try {

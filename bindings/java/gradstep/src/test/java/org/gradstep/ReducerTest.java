@@ -28,7 +28,7 @@ class ReducerTest {
     return TensorList.of(Tensor.of(matrix, 8, 8), Tensor.of(floats(4, -8)));
   }
 
-  /** Of equal gradients every mode that loses nothing of them makes the same gradients. */
+  /** Every mode that loses nothing makes equal gradients of equal ones. */
   @ParameterizedTest
   @ValueSource(ints = {Constants.REDUCER_DENSE, Constants.REDUCER_HALF, Constants.REDUCER_BFLOAT16,
     Constants.REDUCER_SPARSE_TOPK, Constants.REDUCER_ADASUM_TREE, Constants.REDUCER_ADASUM_NWAY,

@@ -48,20 +48,22 @@ class StepTest {
 
   @Test
   void adamMovesByItsLearningRateFirst() {
-    FloatBuffer memory = floats(4);
     // docs:begin step
+    FloatBuffer weight = ByteBuffer.allocateDirect(16).order(ByteOrder.nativeOrder()).asFloatBuffer();
+    FloatBuffer gradient = ByteBuffer.allocateDirect(16).order(ByteOrder.nativeOrder()).asFloatBuffer();
+    gradient.put(new float[] {1, -1, 2, -2}).flip();
     try (Context context = new Context(1);
         AdamOptions options = new AdamOptions()) {
       options.setLearningRate(0.25);
-      try (Optimizer adam = Optimizer.adam(context, options, LINE);
-          TensorList params = TensorList.of(memory);
-          TensorList grads = TensorList.of(floats(1, -1, 2, -2))) {
+      try (Optimizer adam = Optimizer.adam(context, options, List.of(Parameter.of("weight", DType.F32, 4)));
+          TensorList params = TensorList.of(weight);
+          TensorList grads = TensorList.of(gradient)) {
         adam.step(params, grads);
       }
     }
     // docs:end step
     for (int i = 0; i < 4; i++) { // m / sqrt(v) is the sign, up to epsilon = 1e-8 and f32 rounding
-      assertEquals(i % 2 == 0 ? -0.25f : 0.25f, memory.get(i), 1e-6f);
+      assertEquals(i % 2 == 0 ? -0.25f : 0.25f, weight.get(i), 1e-6f);
     }
   }
 

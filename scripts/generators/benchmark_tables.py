@@ -1,0 +1,95 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of steps against PyTorch in README.md and docs/performance.md, from a record of `scripts/bench`."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from generators.choosing_page import paragraph
+from generators.places import ROOT
+
+RECORD = ROOT / "benchmarks" / "recorded" / "cpu.json"
+README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "performance.md"
+BEGIN, END = "<!-- benchmarks: scripts/generate -->\n", "<!-- end of benchmarks -->\n"
+# What each case of benchmarks/cases.py measures, and what PyTorch runs; "" where PyTorch's fused optimizer does.
+CASES = {
+    "machine: a += b, 16M f32": ("`a += b`, 16M f32", "add_"),
+    "accumulate 16M f32": ("accumulate 16M f32", "add_"),
+    "accumulate 16M bf16 into f32": ("accumulate 16M bf16 into f32", "add_"),
+    "SGD momentum, 16M f32": ("SGD with momentum, 16M f32", ""),
+    "RMSProp, 16M f32": ("RMSProp, 16M f32", "foreach; no fused form exists"),
+    "AdaGrad, 16M f32": ("AdaGrad, 16M f32", ""),
+    "Adam, 16M f32": ("Adam, 16M f32", ""),
+    "AMSGrad, 16M f32": ("AMSGrad, 16M f32", ""),
+    "Adam, 400 of 64x64": ("Adam, 400 tensors of 64x64", ""),
+    "Adam, channels last, 512x512x3x3": ("Adam, channels last, 512x512x3x3", ""),
+    "Adam, bf16 state, 16M f32": ("Adam with bf16 state, 16M", "fused, f32 state"),
+    "Adam, 8-bit state, 16M f32": ("Adam with 8-bit state, 16M", "fused, f32 state"),
+    "AdamW, bf16 with masters, 16M": ("AdamW, bf16 with f32 master weights, 16M", "copies around fused"),
+    "AdamW, f16 with masters, 16M": ("AdamW, f16 with f32 master weights, 16M", "copies around fused"),
+    "window of 8, clip, AdamW, 16M f32": ("8 micro-batches, norm clip, AdamW, 16M", "add_, clip_grad_norm_, fused"),
+    "sparse window, 1 % of 16M f32": ("sparse window of one rank, 1 % of 16M f32", "topk alone"),
+    "PowerSGD window, rank 4, 4096x4096": ("PowerSGD window of one rank, rank 4, 4096x4096", "its products and QR"),
+    "PowerSGD window, rank 4, 50257x768": ("PowerSGD window of one rank, rank 4, 50257x768", "its products and QR"),
+    "Adam, 1 of 16, cost of a call": ("one Adam step of 16 elements, from Python", ""),
+}
+# The README's: what is most used, with two rows where PyTorch is faster.
+SHORT = (
+    "accumulate 16M f32",
+    "SGD momentum, 16M f32",
+    "Adam, 16M f32",
+    "Adam, 8-bit state, 16M f32",
+    "AdamW, bf16 with masters, 16M",
+    "window of 8, clip, AdamW, 16M f32",
+)
+
+
+def number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
+
+
+def row(case: dict[str, Any]) -> str:
+    title, peer_runs = CASES[case["name"]]
+    ours = case["contenders"].get("gradstep", {})
+    name, theirs = next(each for each in case["contenders"].items() if each[0].startswith("torch"))
+    times = case.get("speed_of_peer", {}).get(name, {}).get("best")
+    speed = (ours or theirs).get("gb_per_s")
+    theirs_text = f"{number(theirs['best_ms'])} ({peer_runs or 'fused'})"
+    return f"| {title} | {number(ours.get('best_ms'))} | {theirs_text} | {number(times)} | {number(speed)} |"
+
+
+def table(record: dict[str, Any], names: tuple[str, ...]) -> Iterator[str]:
+    found = {case["name"]: case for case in record["cases"]}
+    yield "| milliseconds | gradstep | PyTorch | times faster | GB/s |"
+    yield "|---|---|---|---|---|"
+    for name in names:
+        if name in found:
+            yield row(found[name])
+
+
+def machine(record: dict[str, Any]) -> str:
+    return f"One thread of an {record['machine']['processor']}, PyTorch {record['torch']}"
+
+
+def with_region(path: Path, lines: list[str]) -> str:
+    """The text of a page with these lines between its marks."""
+    text = path.read_text()
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise SystemExit(f"{path.relative_to(ROOT)}: expected {BEGIN.strip()} and {END.strip()}")
+    return before + BEGIN + "\n".join(lines) + "\n" + END + after
+
+
+def generated() -> dict[Path, str]:
+    record = json.loads(RECORD.read_text())
+    short = [*table(record, SHORT), "", paragraph(f"""{machine(record)}; best of interleaved rounds.
+        [More tables](docs/performance.md#measured) cover Shampoo, networks and each language.""")]  # fmt: skip
+    whole = [paragraph(f"{machine(record)}, no other work of the project; best of interleaved rounds:"), ""]
+    return {
+        README: with_region(README, short),
+        PAGE: with_region(PAGE, [*whole, *table(record, tuple(CASES))]),
+    }

@@ -1,0 +1,74 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""The numbers of README.md that no generator writes are those of the files that decide them."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def toml(name: str) -> dict:
+    return tomllib.loads((ROOT / name).read_text())
+
+
+def of_cmake() -> str:
+    return re.search(r"project\(gradstep VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text())[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "decided"),
+    [
+        (r"Status\*\*: ([\d.]+), not released", of_cmake),
+        (r"\| Python ([\d.]+) \|", lambda: toml("pyproject.toml")["project"]["requires-python"].removeprefix(">=")),
+        (r"\| Rust ([\d.]+) \|", lambda: toml("bindings/rust/Cargo.toml")["workspace"]["package"]["rust-version"]),
+        (r"\| Julia ([\d.]+) \|", lambda: toml("bindings/julia/Gradstep.jl/Project.toml")["compat"]["julia"]),
+        (
+            r"\| Java (\d+) \|",
+            lambda: re.search(r"<maven\.compiler\.release>(\d+)<", (ROOT / "bindings/java/pom.xml").read_text())[1],
+        ),
+        (
+            r"C\+\+(\d+) \|",
+            lambda: re.search(r"cxx_std_(\d+)", (ROOT / "bindings/cpp/CMakeLists.txt").read_text())[1],
+        ),
+    ],
+)
+def test_a_version_is_the_one_that_is_needed(text, decided):
+    assert re.search(text, README)[1] == decided()
+
+
+def test_the_first_step_is_there_in_every_language_and_quoted():
+    first = README.partition("## First step")[2].partition("\n## ")[0]
+    fences = re.findall(r"<!-- quote \S+ [\w ]+ -->\n```(\w+)\n", first)
+    assert fences == ["python", "c", "cpp", "rust", "java", "julia"]
+    assert first.count("```") == 2 * len(fences)
+
+
+def test_the_packages_are_those_that_the_script_makes():
+    script = (ROOT / "scripts" / "package").read_text()
+    named = re.findall(r"scripts/package ([\w ]+)`", README)
+    known = re.search(r"packages=\(([\w ]+)\)", script)[1].split()
+    assert named
+    assert {word for words in named for word in words.split()} <= set(known)
+
+
+def test_every_example_is_in_the_table():
+    table = (ROOT / "examples" / "README.md").read_text()
+    folders = {file.parent.name for file in (ROOT / "examples").glob("*/README.md")}
+    assert folders == set(re.findall(r"\]\((\w+)\)", table))
+
+
+def test_the_record_of_benchmarks_has_the_cases_that_are_measured():
+    cases = json.loads((ROOT / "benchmarks" / "recorded" / "cpu.json").read_text())["cases"]
+    source = (ROOT / "benchmarks" / "cases.py").read_text()
+    assert [case["name"] for case in cases if f'"{case["name"]}"' not in source] == []
+    for case in cases:
+        ours = case["contenders"].get("gradstep")
+        for peer, speed in case.get("speed_of_peer", {}).items():
+            ratio = case["contenders"][peer]["best_ms"] / ours["best_ms"]
+            assert speed["best"] == pytest.approx(ratio, rel=0.06), case["name"]  # of times with two or three digits
