@@ -3,7 +3,8 @@
 """usage: shampoo.py [--threads N]... [--seconds S] [--results FILE]
 
 A step of Shampoo on a model of 4 matrices of 512x512 and 2 of 512x1024, beside other implementations: blocks of 128
-and of 512, roots in every step and in every tenth. Contenders take turns in every round. Each number of threads is a
+and of 512, roots in every step and in every tenth. Then on ResNet-50's convolutions of 3x3, one of each size but the
+largest, with blocks of 128 and of 1024. Contenders take turns in every round. Each number of threads is a
 process of its own that may use as many processors; peers that are not installed are named and left out.
 """
 
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SHAPES = [(512, 512)] * 4 + [(512, 1024)] * 2
+CONVOLUTIONS = [(64, 64, 3, 3), (128, 128, 3, 3), (256, 256, 3, 3)]
 GRADIENTS = 4  # of which steps take one after another
 MOST_ROUNDS = 9
 
@@ -48,20 +50,22 @@ class Contender:
         return min((sum(seconds) - max(seconds)) / (len(seconds) - 1) for seconds in self.rounds)
 
 
-def model(seed: int = 0) -> tuple[list, list]:
+def model(shapes: list = SHAPES) -> tuple[list, list]:
     import numpy as np
 
-    random = np.random.default_rng(seed)
-    draw = [[random.standard_normal(shape).astype(np.float32) for shape in SHAPES] for _ in range(GRADIENTS + 1)]
+    random = np.random.default_rng(0)
+    draw = [[random.standard_normal(shape).astype(np.float32) for shape in shapes] for _ in range(GRADIENTS + 1)]
     return draw[0], [[grad * np.float32(0.01) for grad in grads] for grads in draw[1:]]
 
 
-def measure(makers: dict[str, Callable], block: int, every: int, threads: int, seconds: float) -> list[Contender]:
-    _, gradients = model()
+def measure(
+    makers: dict[str, Callable], block: int, every: int, threads: int, seconds: float, shapes: list = SHAPES
+) -> list[Contender]:
+    _, gradients = model(shapes)
     contenders = []
     for name, make in makers.items():
         try:
-            contenders.append(Contender(name, make(model()[0], block, every, threads)))
+            contenders.append(Contender(name, make(model(shapes)[0], block, every, threads)))
         except ImportError as error:
             print(f"  {name}: not installed ({error})", flush=True)
     for contender in contenders:
@@ -266,6 +270,10 @@ def run(threads: int, seconds: float) -> dict:
             print(f"\nShampoo, {threads} thread(s), block {block}, roots every {every} step(s)", flush=True)
             case = {"rule": "shampoo", "threads": threads, "block": block, "every": every}
             rows += rows_of(measure(shampoos, block, every, threads, seconds), case)
+    for block in (128, 1024):
+        print(f"\nShampoo of convolutions, {threads} thread(s), block {block}, roots every 10 steps", flush=True)
+        case = {"rule": "shampoo", "model": "convolutions", "threads": threads, "block": block, "every": 10}
+        rows += rows_of(measure(shampoos, block, 10, threads, seconds, CONVOLUTIONS), case)
     print(f"\nSOAP, {threads} thread(s), whole matrices, a new basis every 10 steps", flush=True)
     case = {"rule": "soap", "threads": threads, "block": 1024, "every": 10}
     rows += rows_of(measure(soaps, 1024, 10, threads, seconds), case)

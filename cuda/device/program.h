@@ -8,6 +8,7 @@
 #include "device/measure_sums.h"
 #include "device/update.h"
 #include "kernels/elementary.h"
+#include "kernels/stored.h"
 
 namespace gradstep::cuda {
 
@@ -45,12 +46,12 @@ class ProgramRule {
 
   /// The change of p.
   GRADSTEP_DEVICE T operator()(T p, T g, T* states) const {
-    const T x = text_.step(p, seen(p, g), states);
+    const T x = result(p, g, states);
     return decayed(Text::kSign == 0 ? x - p : Text::kSign < 0 ? -x : x, p);
   }
   /// What p becomes. A value that the text gives is not rounded by way of a change.
   GRADSTEP_DEVICE T value(T p, T g, T* states) const {
-    if constexpr (Text::kSign == 0) return decayed(text_.step(p, seen(p, g), states), p);
+    if constexpr (Text::kSign == 0) return decayed(result(p, g, states), p);
     return p + (*this)(p, g, states);
   }
   GRADSTEP_DEVICE void measure(T p, T g, const T* states, T* terms, T* /*right*/) const {
@@ -58,6 +59,12 @@ class ProgramRule {
   }
 
  private:
+  /// States become what is stored of them.
+  GRADSTEP_DEVICE T result(T p, T g, T* states) const {
+    const T x = text_.step(p, seen(p, g), states);
+    for (int s = 0; s < kStates; ++s) states[s] = kernels::stored(states[s]);
+    return x;
+  }
   GRADSTEP_DEVICE T seen(T p, T g) const { return coupled_ == 0 ? g : g + coupled_ * p; }
   GRADSTEP_DEVICE T decayed(T x, T p) const { return decay_ == 0 ? x : x - decay_ * p; }
 

@@ -104,26 +104,34 @@ class Kernel {
     return static_cast<std::uint8_t>(bits);
   }();
 
-  static constexpr bool kHasExactStates = [] {
-    bool has = false;
+  /// Bit s: state s of those that the kernel gets is exact.
+  static constexpr std::uint8_t kExactStates = [] {
+    std::uint32_t bits = 0;
     std::uint32_t left = Rule::states(kVariant);
+    int place = 0;
     for (const State& state : Rule::kStates) {
-      has = has || ((left & 1U) != 0 && state.is_exact);
+      if ((left & 1U) != 0 && state.is_exact) bits |= 1U << place;
+      if ((left & 1U) != 0) ++place;
       left >>= 1U;
     }
-    return has;
+    return static_cast<std::uint8_t>(bits);
   }();
+  static constexpr bool kHasExactStates = kExactStates != 0;
 
   GRADSTEP_FORMULA explicit Kernel(const RuleConstants& constants)
       : constants_(read<Rule, T>(constants)),
         decay_(static_cast<T>(kDecay == Decay::any ? constants.decoupled : constants.decay)),
         coupled_(static_cast<T>(constants.coupled)) {}
 
-  /// Returns the change of p. `state` holds the states that exist, in the order of the description.
+  /// Returns the change of p. `state` holds the states that exist, in the order of the description, and then what is
+  /// stored of them.
   template <class V>
   GRADSTEP_FORMULA V operator()(V p, V g, V* state) const {
     g = seen(p, g);
     const V delta = Rule::template delta<T, kVariant>(constants_, p, g, state, largest_);
+    for (int s = 0; s < kStates; ++s) {
+      if ((kExactStates >> s & 1) == 0) state[s] = kernels::stored(state[s]);
+    }
     if constexpr (kDecay == Decay::decoupled || kDecay == Decay::any) return delta - decay_ * p;
     return delta;
   }

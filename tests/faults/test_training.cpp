@@ -4,6 +4,8 @@
 // Whatever goes wrong while ranks train, with whatever synchronisation, on whatever engine: the call ends in time, what
 // the promise names is as it was, and the survivors go on.
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -38,6 +40,20 @@ gradstep_context* make_context() {
   return context;
 }
 
+/// The calling process is on a machine of another name from here on. Returns false without the privilege.
+bool move_to_host(int host) {
+  const char name = static_cast<char>('a' + host);
+  return ::unshare(CLONE_NEWUTS) == 0 && ::sethostname(&name, 1) == 0;
+}
+
+/// Whether a process of this one can move.
+bool can_move() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(move_to_host(0) ? 0 : 1);
+  int status = 1;
+  return child > 0 && ::waitpid(child, &status, 0) == child && status == 0;
+}
+
 void remark(Report& report, const std::string& text) {
   std::snprintf(report.remark.data(), report.remark.size(), "%s", text.c_str());
 }
@@ -46,6 +62,11 @@ using Case = std::tuple<std::string, Synchronisation>;
 
 class TrainingFaults : public testing::TestWithParam<Case> {
  protected:
+  void SetUp() override {
+    if (!synchronisation().by_hosts) return;
+    if (engine() == "host") GTEST_SKIP() << "the host connects its ranks itself";
+    if (!can_move()) GTEST_SKIP() << "needs the privilege to rename a machine (CAP_SYS_ADMIN)";
+  }
   const std::string& engine() const { return std::get<0>(GetParam()); }
   const Synchronisation& synchronisation() const { return std::get<1>(GetParam()); }
 
@@ -94,6 +115,10 @@ class TrainingFaults : public testing::TestWithParam<Case> {
     if (engine() == "host") return (generation == 0 ? world.all : world.survivors).connect(context, timeout_ms, comm);
     auto options = rank_options(engine(), rank, ranks, timeout_ms, world.directory.path());
     options.generation = generation;
+    if (synchronisation().by_hosts) {
+      options.reduction_order = GRADSTEP_REDUCTION_HOSTS;
+      if (generation == 0 && !move_to_host(rank / 2)) return GRADSTEP_ERR_UNSUPPORTED;
+    }
     return gradstep_comm_create(context, &options, comm);
   }
 

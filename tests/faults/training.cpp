@@ -47,6 +47,9 @@ const std::vector<Synchronisation>& synchronisations() {
       {"parameters", GRADSTEP_REDUCER_DENSE, GRADSTEP_SYNC_PARAMETERS},
       {"parameters_partial", GRADSTEP_REDUCER_DENSE, GRADSTEP_SYNC_PARAMETERS_PARTIAL},
       {"sharded", GRADSTEP_REDUCER_DENSE, GRADSTEP_SYNC_GRADIENTS, true},
+      {"dense_hosts", GRADSTEP_REDUCER_DENSE, GRADSTEP_SYNC_GRADIENTS, false, true},
+      {"int8_hosts", GRADSTEP_REDUCER_INT8, GRADSTEP_SYNC_GRADIENTS, false, true},
+      {"adasum_hosts", GRADSTEP_REDUCER_ADASUM_TREE, GRADSTEP_SYNC_GRADIENTS, false, true},
   };
   return all;
 }

@@ -19,6 +19,7 @@ struct Synchronisation {
   std::int32_t mode = GRADSTEP_REDUCER_DENSE;
   std::int32_t sync = GRADSTEP_SYNC_GRADIENTS;
   bool is_sharded = false;  ///< a step of a sharded optimizer; mode and sync say nothing then
+  bool by_hosts = false;    ///< ranks 0 and 1 share a host, rank 2 has another one; where an engine connects processes
 };
 
 /// Its name, in what GoogleTest prints of a test's parameters.

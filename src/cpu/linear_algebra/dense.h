@@ -89,6 +89,8 @@ struct DenseLoops {
   void (*multiply)(const Product<T>& product, T* packed);
   /// The upper triangle of an n x n matrix from the lower one.
   void (*mirror_lower)(T* s, std::int64_t stride, std::int64_t n);
+  /// `to` (columns, rows) from `from` (rows, columns), both compact.
+  void (*transpose)(const T* from, std::int64_t rows, std::int64_t columns, T* to);
 
   /// Sum of x y.
   T (*dot)(const T* x, const T* y, std::int64_t count);

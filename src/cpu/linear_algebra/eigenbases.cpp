@@ -6,6 +6,7 @@
 
 #include "cpu/linear_algebra/block_copies.h"
 #include "cpu/linear_algebra/stored_matrix.h"
+#include "cpu/linear_algebra/turned_block.h"
 
 namespace gradstep::cpu {
 
@@ -70,11 +71,11 @@ void Eigenbases::step_block(const PreconditioningStep& step, const BlockPlan& bl
 /// x in the basis, or back from it. `other` is scratch of the same size, with which it may change places.
 template <class T>
 void Eigenbases::rotate(const BlockPlan& block, bool back, Workspace& workspace, T*& x, T*& other) const {
-  for (const FactorPlan& axis : phases_.factors_of(block)) {
-    const AxisLayout layout = compact_layout(axis);
-    contract_axis<T>(phases_.products<T>(workspace), x, layout, axis.preconditioner.as<T>(), back, other, layout);
-    std::swap(x, other);
-  }
+  TurnedBlock<T> turned(phases_.products<T>(workspace), x, other, block.size);
+  for (const FactorPlan& axis : phases_.factors_of(block)) turned.contract(axis, axis.preconditioner.as<T>(), back);
+  turned.turn(1);
+  x = turned.x();
+  other = turned.other();
 }
 
 void Eigenbases::install(const PreconditioningStep& step, std::span<const RootJob> jobs,

@@ -77,7 +77,8 @@ struct Phases {
     shares_blocks = 2 * plan.own_blocks <= context.width();
     for (const BlockPlan& block : std::span(plan.blocks).subspan(plan.first_own_block, plan.own_blocks)) {
       for (const FactorPlan& axis : factors_of(block)) {
-        shares_blocks = shares_blocks && is_worth_sharing(contraction_product<float>(compact_layout(axis)));
+        shares_blocks = shares_blocks &&
+                        is_worth_sharing(contraction_product<float>(AxisLayout::last(axis.n, block.size / axis.n)));
       }
     }
   }

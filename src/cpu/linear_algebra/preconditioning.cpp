@@ -11,6 +11,7 @@
 #include "cpu/linear_algebra/grafting.h"
 #include "cpu/linear_algebra/root_run.h"
 #include "cpu/linear_algebra/stored_matrix.h"
+#include "cpu/linear_algebra/turned_block.h"
 #include "kernels/convert.h"
 #include "kernels/stored.h"
 
@@ -28,6 +29,16 @@ struct BlockNumbers {
     return is_in_tensor ? layout_in_tensor(block, axis) : compact_layout(axis);
   }
 };
+
+/// A block's numbers as an axis lies among them.
+template <class T>
+struct AxisNumbers {
+  const T* first;
+  AxisLayout layout;
+};
+
+/// Whether the statistic of an axis, as its block lies, is a sum of many products of little depth.
+bool is_better_first(const FactorPlan& axis) { return axis.outer > 1 && axis.inner > 1 && axis.inner < kProductDepth; }
 
 /// A block's gradient where it is, or else a copy in the first scratch.
 template <class T>
@@ -83,7 +94,11 @@ class CpuPreconditioning final : public Preconditioning {
       auto g = load_block<decltype(type)>(step, block, workspace);
       if (with_statistics) update_statistics(step, block, g, workspace);
       if (with_statistics && is_kl) g = load_block<decltype(type)>(step, block, workspace);
-      precondition(block, g, workspace);
+      if (g.is_in_tensor) {
+        precondition_in_place(block, g, workspace);
+      } else {
+        precondition_copy<decltype(type)>(block, workspace);
+      }
     });
   }
 
@@ -137,13 +152,22 @@ class CpuPreconditioning final : public Preconditioning {
   void update_statistics(const PreconditioningStep& step, const BlockPlan& block, const BlockNumbers<T>& g,
                          Workspace& workspace) const;
   template <class T>
+  const T* read_preconditioner(const FactorPlan& axis, Workspace& workspace) const;
+  template <class T>
+  AxisNumbers<T> along(const BlockPlan& block, const FactorPlan& axis, const BlockNumbers<T>& g,
+                       Workspace& workspace) const;
+  template <class T>
+  AxisNumbers<T> contract_others(const BlockPlan& block, const FactorPlan& axis, const BlockNumbers<T>& g,
+                                 Workspace& workspace) const;
+  template <class T>
   BlockNumbers<T> contract(const BlockPlan& block, const FactorPlan& axis, const BlockNumbers<T>& from, T* to,
                            bool ends_in_tensor, Workspace& workspace) const;
   template <class T>
-  BlockNumbers<T> contract_others(const BlockPlan& block, const FactorPlan& axis, BlockNumbers<T> from,
-                                  Workspace& workspace) const;
+  TurnedBlock<T> turned(const BlockPlan& block, Workspace& workspace) const;
   template <class T>
-  void precondition(const BlockPlan& block, BlockNumbers<T> from, Workspace& workspace) const;
+  void precondition_in_place(const BlockPlan& block, BlockNumbers<T> from, Workspace& workspace) const;
+  template <class T>
+  void precondition_copy(const BlockPlan& block, Workspace& workspace) const;
   template <class T>
   void refresh_root(const RootJob& job, const RootTools& tools, RootRecord& record);
 
@@ -165,6 +189,7 @@ ScratchSizes CpuPreconditioning::sizes_of_scratch() const {
   const PreconditioningPlan& plan = phases_.plan;
   std::int64_t block_size = 0;
   std::int64_t coded = 0;
+  std::int64_t turned = 0;
   std::size_t packed = 0;
   const std::size_t width = phases_.shares_blocks ? phases_.context.width() : 1;
   for (const BlockPlan& block : std::span(plan.blocks).subspan(plan.first_own_block, plan.own_blocks)) {
@@ -172,13 +197,18 @@ ScratchSizes CpuPreconditioning::sizes_of_scratch() const {
     block_size = std::max(block_size, block.size);
     for (const FactorPlan& axis : phases_.factors_of(block)) {
       if (axis.statistic.is_coded()) coded = std::max(coded, axis.n * axis.n);
-      const AxisLayout layout = compact_layout(axis);
-      packed = std::max({packed, Products<T>::packed_size(statistic_product<T>(layout), width),
-                         Products<T>::packed_size(contraction_product<T>(layout), width)});
+      if (is_better_first(axis) && !plan.form.is_kl()) turned = std::max(turned, block.size);
+      const std::int64_t others = block.size / axis.n;
+      for (const AxisLayout& layout :
+           {compact_layout(axis), AxisLayout::first(axis.n, others), AxisLayout::last(axis.n, others)}) {
+        packed = std::max({packed, Products<T>::packed_size(statistic_product<T>(layout), width),
+                           Products<T>::packed_size(contraction_product<T>(layout), width)});
+      }
     }
   }
   const std::int64_t moments = plan.form.eigenvalue_corrected ? 2 * block_size : 0;
-  return {block_size, std::max(block_size, coded), std::max(coded, moments), static_cast<std::int64_t>(packed)};
+  return {block_size, std::max(block_size, coded), std::max({coded, moments, turned}),
+          static_cast<std::int64_t>(packed)};
 }
 
 /// What is in the first scratch is lost under KL.
@@ -188,17 +218,43 @@ void CpuPreconditioning::update_statistics(const PreconditioningStep& step, cons
   const rules::ShampooConstants& constants = phases_.constants(step, block.tensor);
   const rules::ShampooForm& form = phases_.plan.form;
   for (const FactorPlan& axis : phases_.factors_of(block)) {
-    BlockNumbers<T> x = g;
-    if (form.is_kl()) x = contract_others(block, axis, load_block<T>(step, block, workspace), workspace);
+    const AxisNumbers<T> x = form.is_kl()
+                                 ? contract_others(block, axis, load_block<T>(step, block, workspace), workspace)
+                                 : along(block, axis, g, workspace);
     AlignedVector<T>& room = form.is_kl() ? workspace.in<T>().third : workspace.in<T>().second;
     T* scratch = axis.statistic.is_coded() ? Workspace::resized(room, axis.n * axis.n) : nullptr;
     T* statistic = read_matrix(phases_.loops, axis.statistic, scratch);
     const double add = constants.add * weight_of_product(form, block.size, axis.n);
-    update_statistic(phases_.products<T>(workspace), x.first, x.layout(block, axis), static_cast<T>(constants.keep),
+    update_statistic(phases_.products<T>(workspace), x.first, x.layout, static_cast<T>(constants.keep),
                      static_cast<T>(add), statistic);
     keep_finite(statistic, axis.n);
     write_matrix<T>(phases_.loops, statistic, axis.statistic);
   }
+}
+
+/// As they lie, or turned in the third scratch.
+template <class T>
+AxisNumbers<T> CpuPreconditioning::along(const BlockPlan& block, const FactorPlan& axis, const BlockNumbers<T>& g,
+                                         Workspace& workspace) const {
+  if (!is_better_first(axis)) return {g.first, g.layout(block, axis)};
+  T* turned = Workspace::resized(workspace.in<T>().third, block.size);
+  phases_.arithmetic.dense.in<T>().transpose(g.first, axis.outer, block.size / axis.outer, turned);
+  return {turned, AxisLayout::first(axis.n, block.size / axis.n)};
+}
+
+/// A block that is no view of its tensor, in the first scratch; the second is the room beside it.
+template <class T>
+TurnedBlock<T> CpuPreconditioning::turned(const BlockPlan& block, Workspace& workspace) const {
+  Scratches<T>& room = workspace.in<T>();
+  return {phases_.products<T>(workspace), Workspace::resized(room.first, block.size),
+          Workspace::resized(room.second, block.size), block.size};
+}
+
+template <class T>
+const T* CpuPreconditioning::read_preconditioner(const FactorPlan& axis, Workspace& workspace) const {
+  AlignedVector<T>& room = workspace.in<T>().third;
+  T* scratch = axis.preconditioner.is_coded() ? Workspace::resized(room, axis.n * axis.n) : nullptr;
+  return read_matrix(phases_.loops, axis.preconditioner, scratch);
 }
 
 /// `from` with an axis contracted with its preconditioner.
@@ -206,50 +262,61 @@ template <class T>
 BlockNumbers<T> CpuPreconditioning::contract(const BlockPlan& block, const FactorPlan& axis,
                                              const BlockNumbers<T>& from, T* to, bool ends_in_tensor,
                                              Workspace& workspace) const {
-  AlignedVector<T>& room = workspace.in<T>().third;
-  T* scratch = axis.preconditioner.is_coded() ? Workspace::resized(room, axis.n * axis.n) : nullptr;
-  const T* root = read_matrix(phases_.loops, axis.preconditioner, scratch);
+  const T* root = read_preconditioner<T>(axis, workspace);
   const BlockNumbers<T> result{to, ends_in_tensor};
   contract_axis(phases_.products<T>(workspace), from.first, from.layout(block, axis), root, /*by_columns=*/false, to,
                 result.layout(block, axis));
   return result;
 }
 
-/// All axes but this one, back and forth between two scratches.
+/// All axes but this one.
 template <class T>
-BlockNumbers<T> CpuPreconditioning::contract_others(const BlockPlan& block, const FactorPlan& axis,
-                                                    BlockNumbers<T> from, Workspace& workspace) const {
-  Scratches<T>& room = workspace.in<T>();
-  T* scratches[] = {Workspace::resized(room.second, block.size), Workspace::resized(room.first, block.size)};
-  std::size_t next = 0;
+AxisNumbers<T> CpuPreconditioning::contract_others(const BlockPlan& block, const FactorPlan& axis,
+                                                   const BlockNumbers<T>& g, Workspace& workspace) const {
+  if (!g.is_in_tensor) {
+    TurnedBlock<T> x = turned<T>(block, workspace);
+    for (const FactorPlan& other : phases_.factors_of(block)) {
+      if (&other != &axis) x.contract(other, read_preconditioner<T>(other, workspace), /*by_columns=*/false);
+    }
+    x.turn(axis.outer);
+    return {x.x(), AxisLayout::first(axis.n, block.size / axis.n)};
+  }
+  BlockNumbers<T> x = g;  // of two axes at most
   for (const FactorPlan& other : phases_.factors_of(block)) {
     if (&other == &axis) continue;
-    from = contract(block, other, from, scratches[next], /*ends_in_tensor=*/false, workspace);
-    next = 1 - next;
+    T* to = Workspace::resized(workspace.in<T>().second, block.size);
+    x = contract(block, other, g, to, /*ends_in_tensor=*/false, workspace);
   }
-  return from;
+  return {x.first, x.layout(block, axis)};
 }
 
-/// Back and forth between two scratches; the first product reads where the gradient is, the last one writes where P(g)
-/// is to be.
+/// The first product reads where the gradient is, the last one writes where P(g) is to be.
 template <class T>
-void CpuPreconditioning::precondition(const BlockPlan& block, BlockNumbers<T> from, Workspace& workspace) const {
-  Scratches<T>& room = workspace.in<T>();
-  T* tensor = at<T>(phases_.plan.tensors[block.tensor].preconditioned_gradient, 0);
+void CpuPreconditioning::precondition_in_place(const BlockPlan& block, BlockNumbers<T> from,
+                                               Workspace& workspace) const {
   T* exchange = at<T>(block.exchange, 0);
-  const bool ends_in_tensor = exchange == nullptr && is_in_place(block);
-  T* scratches[] = {Workspace::resized(room.second, block.size), Workspace::resized(room.first, block.size)};
-  std::size_t next = 0;
+  T* result =
+      exchange != nullptr ? exchange : at<T>(phases_.plan.tensors[block.tensor].preconditioned_gradient, block.first);
   const std::span<const FactorPlan> axes = phases_.factors_of(block);
   for (const FactorPlan& axis : axes) {
     const bool is_last = &axis == &axes.back();
-    T* to = scratches[next];
-    if (is_last && exchange != nullptr) to = exchange;
-    if (is_last && ends_in_tensor) to = tensor + block.first;
-    from = contract(block, axis, from, to, is_last && ends_in_tensor, workspace);
-    next = 1 - next;
+    T* to = is_last ? result : Workspace::resized(workspace.in<T>().second, block.size);
+    from = contract(block, axis, from, to, is_last && exchange == nullptr, workspace);
   }
-  if (exchange == nullptr && !ends_in_tensor) write_block(from.first, block, tensor);
+}
+
+template <class T>
+void CpuPreconditioning::precondition_copy(const BlockPlan& block, Workspace& workspace) const {
+  TurnedBlock<T> x = turned<T>(block, workspace);
+  for (const FactorPlan& axis : phases_.factors_of(block)) {
+    x.contract(axis, read_preconditioner<T>(axis, workspace), /*by_columns=*/false);
+  }
+  x.turn(1);
+  if (block.exchange != nullptr) {
+    std::copy_n(x.x(), block.size, at<T>(block.exchange, 0));
+  } else {
+    write_block(x.x(), block, at<T>(phases_.plan.tensors[block.tensor].preconditioned_gradient, 0));
+  }
 }
 
 void CpuPreconditioning::refresh_roots(std::span<const RootJob> jobs, std::span<RootRecord> records, Queue& /*queue*/) {

@@ -153,12 +153,10 @@ void contract_axis(const Products<T>& products, const T* x, const AxisLayout& fr
     return products.multiply(product);
   }
   product.a = by_columns ? matrix : matrix.transposed();
+  product.b = {x, from.stride};
+  product.c = y;
   product.c_stride = to.stride;
-  for (std::int64_t i = 0; i < from.outer; ++i) {
-    product.b = {x + i * from.outer_stride, from.stride};
-    product.c = y + i * to.outer_stride;
-    products.multiply(product);
-  }
+  products.multiply(product);
 }
 
 template Product<float> statistic_product(const AxisLayout& layout);

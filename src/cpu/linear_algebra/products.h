@@ -63,13 +63,17 @@ bool is_worth_sharing(const Product<T>& product) {
   return 2 * product.rows * product.columns * product.depth >= 10'000'000;
 }
 
-/// An axis of n places among the numbers around it, (outer, n, inner). The last axis that is not 1 is contiguous.
+/// An axis of n places among the numbers around it, (outer, n, inner), of which the last ones are contiguous.
 struct AxisLayout {
   std::int64_t outer = 1;
   std::int64_t n = 1;
   std::int64_t inner = 1;
   std::int64_t outer_stride = 0;
   std::int64_t stride = 1;
+
+  /// The axis before all others, or behind them, of a compact block.
+  static AxisLayout first(std::int64_t n, std::int64_t others) { return {1, n, others, 0, others}; }
+  static AxisLayout last(std::int64_t n, std::int64_t others) { return {others, n, 1, n, 1}; }
 };
 
 // In the arithmetic of T, f32 or f64.
@@ -81,10 +85,12 @@ template <class T>
 Product<T> contraction_product(const AxisLayout& layout);
 
 /// s = keep * s + add * (x contracted with itself over all axes but the middle one). s (n, n) is symmetric to the bit.
+/// One product if outer or inner is 1, else `outer` of them.
 template <class T>
 void update_statistic(const Products<T>& products, const T* x, const AxisLayout& layout, T keep, T add, T* s);
 
-/// y = x with its middle axis contracted with the rows of p (n, n), or with its columns if `by_columns`.
+/// y = x with its middle axis contracted with the rows of p (n, n), or with its columns if `by_columns`. Outer or inner
+/// is 1.
 template <class T>
 void contract_axis(const Products<T>& products, const T* x, const AxisLayout& from, const T* p, bool by_columns, T* y,
                    const AxisLayout& to);

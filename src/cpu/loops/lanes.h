@@ -165,6 +165,7 @@ GRADSTEP_FORMULA void store_halves(std::uint16_t* to, Words first, Words second)
 #if defined(__AVX2__)
 template <>
 struct gradstep::kernels::Lanes<gradstep::cpu::Floats> {
+  using Words = cpu::Words;
   using Floats = cpu::Floats;
   GRADSTEP_FORMULA static Floats square_root(Floats floats) { return cpu::roots_of(floats); }
 };

@@ -7,6 +7,7 @@
 
 #include "cpu/loops/rule.h"
 #include "kernels/elementary.h"
+#include "kernels/stored.h"
 #include "rules/text/code.h"
 #include "rules/text/limits.h"
 
@@ -56,6 +57,9 @@ class ProgramRule {
     Workplace place;
     walk(code_.step, place, scale, p, g, states, count);
     with(code_.result, place.registers, [&](auto x) { finish<kAddToParam>(out, p, x, count); });
+    for (int s = 0; s < code_.state_count; ++s) {
+      for_elements(states[s], count, [](T x) { return kernels::stored(x); }, static_cast<const T*>(states[s]));
+    }
   }
 
   /// body(sum, its terms, what each is multiplied by) for each sum, before the step. States are only read.

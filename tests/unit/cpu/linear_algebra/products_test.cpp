@@ -292,6 +292,24 @@ TYPED_TEST(DenseProducts, LayoutsAndAddressesChangeNoBit) {
   }
 }
 
+TYPED_TEST(DenseProducts, TransposesAreOfAnyShape) {
+  constexpr std::int64_t kSides[] = {1, 2, 3, 4, 5, 8, 15, 16, 17, 37, 64};
+  for (const Table& table : tables()) {
+    for (const std::int64_t rows : kSides) {
+      for (const std::int64_t columns : kSides) {
+        const std::vector<TypeParam> from = random_numbers<TypeParam>(rows * columns, 1);
+        std::vector<TypeParam> to(from.size());
+        std::vector<TypeParam> expected;
+        for (std::int64_t j = 0; j < columns; ++j) {
+          for (std::int64_t i = 0; i < rows; ++i) expected.push_back(from[static_cast<std::size_t>(i * columns + j)]);
+        }
+        table.dense->in<TypeParam>().transpose(from.data(), rows, columns, to.data());
+        EXPECT_TRUE(to == expected) << table.name << ' ' << rows << ' ' << columns;
+      }
+    }
+  }
+}
+
 TYPED_TEST(DenseProducts, WhatIsNotKeptIsNotRead) {
   for (const Table& table : tables()) {
     const TypeParam a[] = {2};
