@@ -30,7 +30,7 @@ gradstep_comm_options default_options() {
   return options;
 }
 
-/// Of the ranks that a launcher has started.
+/// The options of ranks that a launcher has started.
 gradstep_comm_options launched_options() {
   gradstep_comm_options options = default_options();
   options.rank = -1;

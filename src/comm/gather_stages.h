@@ -16,7 +16,7 @@ class Engine;
 /// Two stages of up to 64 ranks, of 14 messages a rank. Measured: a message takes 20 us of the processors of both
 /// ranks, so that delays up to a millisecond are made up for.
 inline constexpr std::int32_t kStageRadix = 8;
-/// Of all ranks' blocks together.
+/// The size of all ranks' blocks together.
 inline constexpr std::int64_t kMostStagedBytes = std::int64_t{1} << 20;
 
 /// How many stages a gather of `bytes` of each rank takes; 1 = it is direct.

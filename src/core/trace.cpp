@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Each thread keeps its open phases and what has ended since it wrote last, under a lock that nobody else wants until
-// stop(). The file is a JSON array of one event a line, whose "]" the format lets be absent: what a process has written
-// before it died can be read. Times are those of the system's monotonic clock, in microseconds.
+// Each thread keeps its open phases and what has ended since it wrote last, under a lock that no other thread wants
+// until stop(). The file is a JSON array of one event a line, whose "]" the format lets be absent: what a process has
+// written before it died can be read. Times are those of the system's monotonic clock, in microseconds.
 #include "core/trace.h"
 
 #include <dlfcn.h>
@@ -164,7 +164,7 @@ std::string clock_name() {
 void stop_at_exit() noexcept {
   try {
     stop();
-  } catch (...) {  // there is nobody left to tell
+  } catch (...) {  // no caller is left to tell
   }
 }
 

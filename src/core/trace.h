@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What this process does, and when: phases of all threads, as Trace Event JSON in a file, and as NVTX ranges. A phase
-// costs one look at a flag while nobody wants it.
+// costs one look at a flag while tracing is off.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace gradstep {
 
 namespace trace {
 
-/// Somebody wants phases. Set by start().
+/// Phases are wanted. Set by start().
 inline std::atomic<bool> is_on{false};
 
 /// A number that a phase says of itself. Names are literals.
@@ -43,7 +43,7 @@ class Phase {
  public:
   explicit Phase(const char* name, std::initializer_list<trace::Number> numbers = {}) noexcept
       : Phase("phase", name, [&] { return std::span(numbers.begin(), numbers.size()); }) {}
-  /// numbers() is asked only where somebody wants phases.
+  /// numbers() is asked only where phases are wanted.
   template <class Numbers>
     requires std::is_invocable_v<Numbers>
   Phase(const char* category, const char* name, Numbers&& numbers) noexcept

@@ -21,9 +21,9 @@ class HostPlanes {
   /// Both outlive it.
   HostPlanes(HostSums& sums, ExchangeResources& resources);
 
-  /// Of the ranks of this host.
+  /// Joins the ranks of this host.
   DataPlane& inside() { return inside_; }
-  /// Of the ranks that own the same stretch as this one, one of each host; NULL = this rank owns none.
+  /// Joins the ranks that own the same stretch as this one, one of each host; NULL = this rank owns none.
   DataPlane* between() { return between_.get(); }
   std::size_t ranks_inside() const { return static_cast<std::size_t>(sums_.inside().world_size()); }
   /// This rank's place inside its host; below owners() it is that of its stretch.

@@ -45,7 +45,7 @@ struct Network {
     return (outside + (ranks_per_host - 1) / host_bandwidth) / (ranks - 1);
   }
 
-  /// Of a gather in stages.
+  /// The seconds of one stage of a gather in stages.
   double stage() const { return (has_one_host() ? host_latency : latency) + (kStageRadix - 1) * message; }
 
   // By hosts: of the ranks of a host, and of the owners of a piece. All owners of a host use its link at once.

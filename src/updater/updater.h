@@ -103,7 +103,7 @@ class Updater {
   BusyFlag busy_;
   Progress progress_;
   Agreement agreement_;
-  Buffer norm_;  // of gradients that nobody else has measured
+  Buffer norm_;  // of gradients that no other handle has measured
   // By sync and outer, one or none: each rank steps before they exchange.
   std::optional<LocalSteps> local_;
   std::optional<OuterRounds> rounds_;

@@ -229,7 +229,7 @@ class Communicator:
 
         engine: "auto", "shm", "gloo" or "nccl", which uses CUDA device `device`.
         store: a directory that all ranks share, the bytes of unique_id(engine), or a Store. None = the directory
-            GRADSTEP_STORE; where all ranks run on one machine, a socket that nobody else finds; else rank 0, which
+            GRADSTEP_STORE; where all ranks run on one machine, a socket that only they find; else rank 0, which
             listens at MASTER_ADDR (Slurm: the first machine), port GRADSTEP_PORT (MASTER_PORT + 1; Slurm: 20000 + job
             id modulo 10000).
         timeout: seconds, > 0, of every call.
@@ -360,7 +360,7 @@ class Communicator:
         return _native.comm_local_rank(self._pointer)
 
     def all_reduce(self, x: Array, op: str = "sum") -> None:
-        """x = the reduction ("sum", "max" or "min") over ranks, in place. The same bits on all ranks."""
+        """x = the reduction ("sum", "max" or "min") over ranks, in place. All ranks get equal bits."""
         call_on_arrays(_native.comm_all_reduce, x, self._pointer, x, enum_value("REDUCE_", op, "op"))
 
     def all_gather(self, x: Array, out: Any = None) -> Any:

@@ -216,8 +216,8 @@ GRADSTEP_API gradstep_status gradstep_comm_options_init(gradstep_comm_options* o
  * and they meet, unless the options have a rendezvous: in the folder GRADSTEP_STORE; where the launcher says that all
  * run on one machine, at a local socket that answers this user alone; else at rank 0, which listens at MASTER_ADDR
  * (Slurm: the step's first machine), port GRADSTEP_PORT, else MASTER_PORT + 1 (Slurm: 20000 + job id modulo 10000).
- * A process makes such calls one after the other, in the same order on all ranks; they need no generation. Whoever
- * reaches the port and knows the job's variables can join, as with torch.distributed's store.
+ * A process makes such calls one after the other, in the same order on all ranks; they need no generation. Any
+ * process that reaches the port and knows the job's variables can join, as with torch.distributed's store.
  *
  * shm takes at most 256 ranks, which must see each other's processes (one machine, one namespace of process numbers,
  * one user) through /proc; it uses at most 1 MiB of memory per rank, or 16 KiB per pair of ranks if that is more, and
@@ -225,12 +225,12 @@ GRADSTEP_API gradstep_status gradstep_comm_options_init(gradstep_comm_options* o
  * are not copied there. auto takes shm where it can and gloo elsewhere, the same on all ranks; gradstep_comm_engine
  * tells which. gloo and auto take at most 4096 ranks.
  * *out is the caller's to destroy.
- * Returns: INVALID_ARGUMENT (rank
- * outside the world, no or two rendezvous, unknown engine; rank -1: the text names the variables that were looked for,
- * what was found and what contradicts), BACKEND_UNAVAILABLE (no plugin), TIMEOUT (a peer did not come), PEER_LOST (it
- * died meanwhile), ABORTED (the context's interrupt), MISMATCH (ranks disagree on engine, world_size or
- * reduction_order), UNSUPPORTED (shm between machines), CALLBACK (the host's store failed), OUT_OF_MEMORY, IO (the
- * store; rank 0's port is taken; gloo: no file descriptor left, of which it takes one for each peer).
+ * Returns: INVALID_ARGUMENT (rank outside the world, no or two rendezvous, unknown engine; rank -1: the text names the
+ * variables that were looked for, what was found and what contradicts), BACKEND_UNAVAILABLE (no plugin), TIMEOUT (a
+ * peer did not come), PEER_LOST (it died meanwhile), ABORTED (the context's interrupt), MISMATCH (ranks disagree on
+ * engine, world_size or reduction_order), UNSUPPORTED (shm between machines), CALLBACK (the host's store failed),
+ * OUT_OF_MEMORY, IO (the store; rank 0's port is taken; gloo: no file descriptor left, of which it takes one for each
+ * peer).
  */
 GRADSTEP_API gradstep_status gradstep_comm_create(gradstep_context* context, const gradstep_comm_options* options,
                                                   gradstep_comm** out) GRADSTEP_NOEXCEPT;

@@ -21,7 +21,7 @@ namespace gradstep {
 
 namespace {
 
-/// Of options.rank: rank and world size, and where none is given the store, are the launcher's.
+/// The value of options.rank by which rank and world size, and where none is given the store, are the launcher's.
 constexpr std::int32_t kRankOfLauncher = -1;
 
 /// Whether every rank could open the memory of every other one: all see the same processes, as the same user.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A local socket is one of Linux's abstract namespace, which leaves nothing behind. Between machines the store is
-// served over TCP to whoever knows the job's variables, as torch.distributed's is.
+// served over TCP to callers that know the job's variables, as torch.distributed's is.
 #include "comm/rendezvous/launched_store.h"
 
 #include <fmt/core.h>

@@ -161,7 +161,7 @@ class Server {
       }
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;
       if (errno == EINTR || errno == ECONNABORTED) continue;
-      if (errno == EINVAL) closed_ = true;  // shut down: nobody calls any more
+      if (errno == EINVAL) closed_ = true;  // shut down: no more calls come
       if (errno == EMFILE || errno == ENFILE) {
         if (!caller_waits()) return;  // for want of descriptors accept4 does not even look for callers
         if (make_room()) continue;

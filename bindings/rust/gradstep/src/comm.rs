@@ -137,7 +137,7 @@ impl Communicator {
     }
 
     /// The ranks that torchrun, mpirun, Slurm or Kubernetes has started, by what it says in the environment; collective.
-    /// Of `how`, which [`Connect::launched`] makes, rank and world size are not read, and a rendezvous is not needed.
+    /// [`Connect::launched`] makes `how`: its rank and world size are not read, and a rendezvous is not needed.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] names the variables that were looked for, what was found and what contradicts. Others

@@ -99,7 +99,7 @@ impl<'a> Connect<'a> {
         Self::new(Engine::Auto, -1, 1)
     }
 
-    /// Of every call; default 30 s.
+    /// The deadline of every call; default 30 s.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.options.timeout = Some(timeout);
         self
@@ -141,7 +141,7 @@ impl<'a> Connect<'a> {
         self
     }
 
-    /// Of NCCL: the number of this rank's device.
+    /// NCCL: the number of this rank's device.
     pub fn device(mut self, device: i32) -> Self {
         self.device = device;
         self

@@ -26,8 +26,8 @@ pub struct Parts {
     pub accumulator: Option<Accumulator>,
     /// None: no network.
     pub reducer: Option<Reducer>,
-    /// Of the same parameters, for [`UpdaterSync::Deltas`](crate::UpdaterSync::Deltas): steps by what rounds of local
-    /// steps have changed (DiLoCo). None: there are no rounds.
+    /// An optimizer of the same parameters, for [`UpdaterSync::Deltas`](crate::UpdaterSync::Deltas): steps by what rounds
+    /// of local steps have changed (DiLoCo). None: there are no rounds.
     pub outer: Option<Optimizer>,
 }
 

@@ -36,7 +36,7 @@ std::unique_ptr<Store> open(const Job& job, std::int64_t call, std::int64_t time
   return open_launched_store(read_launch(job), job, call, Deadline::after_ms(timeout_ms), [] {});
 }
 
-/// Two in a row that nobody uses: MASTER_PORT and the one after.
+/// Two in a row that are not in use: MASTER_PORT and the one after.
 std::uint16_t free_port() {
   for (;;) {
     NetworkAddress first = loopback_address();
