@@ -76,7 +76,9 @@ TEST_F(Trace, PhasesNest) {
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_GE(begin(found[i]), begin(outer));
     EXPECT_LE(end(found[i]), end(outer) + 0.0015);  // times are written to the nanosecond
-    if (i > 0) EXPECT_GE(begin(found[i]) + 0.0015, end(found[i - 1]));
+    if (i > 0) {
+      EXPECT_GE(begin(found[i]) + 0.0015, end(found[i - 1]));
+    }
   }
 }
 

@@ -44,7 +44,7 @@ TEST(Auto, TakesTheNetworkIfOneRankIsElsewhere) {
     const gradstep_comm_options options = auto_options(rank, 3, directory);
     if (rank == 1) {
       // What a rank of another machine would say, and then do.
-      const auto store = open_store(options, 3, Deadline::after_ms(20000));
+      const auto store = open_store(options, 3, Deadline::after_ms(20000), nullptr, [] {});
       const std::vector<std::uint64_t> elsewhere(6, 12345);
       const std::span<const char> bytes(reinterpret_cast<const char*>(elsewhere.data()), 6 * sizeof elsewhere[0]);
       const Deadline deadline = Deadline::after_ms(20000);
