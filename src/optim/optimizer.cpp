@@ -56,7 +56,7 @@ StepOutcome Optimizer::outcome(const StepGuards& guards) {
 
 StepOutcome Optimizer::step(const StepBuffers& buffers, const StepGuards& guards) {
   if (is_sharded()) return step_sharded(buffers, guards, sharding_->default_exchange());
-  const Phase phase("step", {{"step", step_count() + 1}});
+  const Phase phase("step", {{"parameters", static_cast<std::int64_t>(schema().size())}});
   take(buffers);
   check_state_is_whole();
   numbers_.take();

@@ -48,7 +48,7 @@ std::string state_fact_text(std::size_t i) {
 
 StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards& asked,
                                     const GradientExchange& exchange) {
-  const Phase phase("step", {{"step", step_count() + 1}});
+  const Phase phase("step", {{"parameters", static_cast<std::int64_t>(schema().size())}});
   take(buffers);
   check_state_is_whole();
   Sharding& sharding = *sharding_;

@@ -20,8 +20,10 @@ constexpr std::int64_t kNoMoreCalls = 200;
 /// Sanitizers take a part of the calls in each variant, another part in the next.
 #if defined(GRADSTEP_SANITIZED)
 constexpr std::int64_t kStride = 17;
+constexpr std::int32_t kManyRanks = 64;
 #else
 constexpr std::int64_t kStride = 1;
+constexpr std::int32_t kManyRanks = 1024;
 #endif
 constexpr Fault::Moment kMoments[] = {Fault::Moment::before, Fault::Moment::after, Fault::Moment::for_others};
 
@@ -235,6 +237,16 @@ TEST(RecoverySimulation, AnyCallOfARecoveryMayFail) {
         ASSERT_LT(second.call, kNoMoreCalls);
       }
     }
+  }
+}
+
+/// More ranks than most jobs have: one dies, and the others go on without it.
+TEST(RecoverySimulation, ManyRanksGoOnWithoutOne) {
+  Simulation simulation;
+  for (SimulatedSetup setup : {mode("dense", GRADSTEP_REDUCER_DENSE), mode("int8", GRADSTEP_REDUCER_INT8)}) {
+    setup.windows = 2;
+    const Fault fault{.rank = kManyRanks / 2, .call = 2, .moment = Fault::Moment::for_others, .dies = true};
+    EXPECT_TRUE(simulation.run(setup, kManyRanks, {fault})) << setup.name;
   }
 }
 

@@ -91,20 +91,20 @@ void Turns::take(std::int32_t rank, std::unique_lock<std::mutex>& lock) {
 
 /// The lock is held. If no rank can go on, one must get an error.
 void Turns::pass() {
-  std::vector<std::int32_t> able;
-  std::vector<std::int32_t> all;
-  for (std::int32_t rank = 0; rank < static_cast<std::int32_t>(seats_.size()); ++rank) {
-    const Seat& seat = seats_[static_cast<std::size_t>(rank)];
+  // The first that can go on, from a seat that chance decides; where none can, the first that has not ended.
+  const std::size_t first = random_() % seats_.size();
+  std::optional<std::size_t> chosen;
+  std::optional<std::size_t> waiting;
+  for (std::size_t i = 0; i < seats_.size() && !chosen; ++i) {
+    const std::size_t at = (first + i) % seats_.size();
+    const Seat& seat = seats_[at];
     if (seat.ended) continue;
-    all.push_back(rank);
-    if (!seat.ready || seat.ready()) able.push_back(rank);
+    if (!waiting) waiting = at;
+    if (!seat.ready || seat.ready()) chosen = at;
   }
-  if (all.empty()) return;
-  if (able.empty()) {
-    stuck_ = true;
-    able = all;
-  }
-  current_ = able[random_() % able.size()];
+  if (!waiting) return;
+  if (!chosen) stuck_ = true;
+  current_ = static_cast<std::int32_t>(chosen.value_or(*waiting));
   seats_[static_cast<std::size_t>(current_)].turned.notify_one();
 }
 
