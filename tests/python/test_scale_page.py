@@ -1,0 +1,45 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""benchmarks/scale.py, and the record that docs/scale.md is made of."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import gradstep
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORD = json.loads((ROOT / "benchmarks" / "recorded" / "scale.json").read_text())
+
+
+@pytest.fixture
+def scale():
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    try:
+        import scale
+    finally:
+        sys.path.pop(0)
+    return scale
+
+
+def test_the_record_is_what_the_planner_says(scale):
+    assert RECORD["networks"] == scale.NETWORKS
+    for name, network in scale.NETWORKS.items():
+        for ranks in scale.RANKS:
+            rows = RECORD["forecasts"][name][str(ranks)]
+            found = scale.forecast(network, ranks)
+            assert [(row["mode"], row["way"]) for row in rows] == [(row["mode"], row["way"]) for row in found]
+            for row, again in zip(rows, found, strict=True):
+                numbers = ("bytes", "seconds", "rounds")
+                assert [again[key] for key in numbers] == pytest.approx([row[key] for key in numbers], rel=1e-9)
+
+
+@pytest.mark.skipif(not gradstep.backend_available("gloo"), reason="needs gloo")
+def test_a_rank_has_a_descriptor_for_each_peer(scale):
+    scale.connected(2)
+    few, many = scale.connected(2), scale.connected(6)
+    assert many["descriptors"] - few["descriptors"] == pytest.approx(4, abs=0.5)
+    recorded = {row["ranks"]: row["descriptors"] for row in RECORD["connected"]}
+    assert many["descriptors"] == pytest.approx(recorded[4] + 2, abs=0.5)
