@@ -27,8 +27,8 @@ extern "C" {
  * The environment variable GRADSTEP_TRACE=PATH starts a trace with the first context: into PATH.<rank>.json where a
  * launcher says the rank (gradstep_comm_create lists its variables), else PATH.<process number>.json. A file that
  * cannot be made fails gradstep_context_create.
- * Returns: INVALID_ARGUMENT (path is empty), INVALID_STATE (start: one is
- * on), IO (the file), BACKEND_UNAVAILABLE (path NULL: no such library is loaded), OUT_OF_MEMORY.
+ * Returns: INVALID_ARGUMENT (path is empty), INVALID_STATE (start: one is on), IO (the file), BACKEND_UNAVAILABLE (path
+ * NULL: no such library is loaded), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_trace_start(const char* path) GRADSTEP_NOEXCEPT;
 GRADSTEP_API gradstep_status gradstep_trace_stop(void) GRADSTEP_NOEXCEPT;
@@ -40,8 +40,8 @@ GRADSTEP_API gradstep_status gradstep_trace_stop(void) GRADSTEP_NOEXCEPT;
  * NULL) goes into the braces of every line, for example job="7",rank="0". Not collective. While exchanges run behind
  * the host's work, numbers may grow between a call for the room and the next one: then cap is too small, and it is
  * asked for anew.
- * Returns: INVALID_ARGUMENT (labels with a line break or a brace, cap is too small), INVALID_STATE (in
- * use), OUT_OF_MEMORY.
+ * Returns: INVALID_ARGUMENT (labels with a line break or a brace, cap is too small), INVALID_STATE (in use),
+ * OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_comm_counters(gradstep_comm* comm, const char* labels, char* buf, size_t cap,
                                                     size_t* len) GRADSTEP_NOEXCEPT;

@@ -79,10 +79,10 @@ GRADSTEP_API gradstep_status gradstep_updater_options_init(gradstep_updater_opti
  * NULL: every push is a window. reducer NULL: no network. options NULL = defaults.
  * *out is the caller's to destroy. Not collective.
  * Returns: INVALID_ARGUMENT (a NULL optimizer, options out of range, outer without DELTAS or the optimizer itself),
- * MISMATCH (the handles' schemas differ: the text
- * names the parameter), UNSUPPORTED (a reducer over several ranks with trigger MIN_WEIGHT or MANUAL; PARAMETERS* with a
- * reducer whose mode is not DENSE or whose average is SUM; PARAMETERS*, or DELTAS without outer, with a sharded
- * optimizer; DELTAS without outer with master weights or averages of the weights).
+ * MISMATCH (the handles' schemas differ: the text names the parameter), UNSUPPORTED (a reducer over several ranks with
+ * trigger MIN_WEIGHT or MANUAL; PARAMETERS* with a reducer whose mode is not DENSE or whose average is SUM;
+ * PARAMETERS*, or DELTAS without outer, with a sharded optimizer; DELTAS without outer with master weights or averages
+ * of the weights).
  */
 GRADSTEP_API gradstep_status gradstep_updater_create(gradstep_context* context, gradstep_optimizer* optimizer,
                                                      gradstep_accumulator* accumulator, gradstep_reducer* reducer,
