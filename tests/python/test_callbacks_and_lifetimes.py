@@ -289,3 +289,56 @@ def test_views_of_state_stay_valid_through_everything_but_sharding(change):
         updater = gradstep.Updater(optimizer, reducer=gradstep.Reducer(gradstep.Communicator.self(), parameters))
         updater.recover(gradstep.Communicator.self(), parameters)
     assert np.shares_memory(view, optimizer.state(0, "exp_avg"))
+
+
+def handles():
+    """One of each kind, with a call that needs what close() has let go of."""
+    weights, grads = [np.zeros(3, np.float32)], [np.ones(3, np.float32)]
+    context = gradstep.Context(num_threads=1)
+    adam = gradstep.Adam(weights, learning_rate=0.1)
+    return {
+        "context": (context, lambda: gradstep.Adam(weights, learning_rate=0.1, context=context)),
+        "optimizer": (adam, lambda: adam.step(weights, grads)),
+        "accumulator": (accumulator := gradstep.Accumulator(weights, steps=2), lambda: accumulator.add(grads)),
+        "reducer": (
+            reducer := gradstep.Reducer(gradstep.Communicator.self(), weights),
+            lambda: reducer.reduce(grads),
+        ),
+        "updater": (
+            updater := gradstep.Updater(gradstep.SGD(weights, learning_rate=0.1)),
+            lambda: updater.push(weights, grads),
+        ),
+    }
+
+
+@pytest.mark.parametrize("kind", ["context", "optimizer", "accumulator", "reducer", "updater"])
+def test_a_handle_is_closed_at_the_end_of_a_with_block(kind):
+    handle, use = handles()[kind]
+    with handle as same:
+        assert same is handle
+        use()
+    with pytest.raises(gradstep.InvalidArgument, match=f"^{kind}: is NULL"):
+        use()
+    handle.close()
+    assert repr(handle)
+
+
+def test_what_is_closed_ends_with_its_last_view():
+    weights = [np.zeros(3, np.float32)]
+    accumulator = gradstep.Accumulator(weights, steps=1)
+    accumulator.add([np.full(3, 2, np.float32)])
+    handle = weakref.ref(accumulator._handle)
+    (mean,) = accumulator.gradients()
+    accumulator.close()
+    assert handle() is not None and (mean == 2).all()
+    del mean
+    gc.collect()
+    assert handle() is None
+
+
+def test_an_updater_goes_on_with_an_optimizer_that_is_closed():
+    weights = [np.zeros(3, np.float32)]
+    with gradstep.SGD(weights, learning_rate=1.0) as sgd:
+        updater = gradstep.Updater(sgd)
+    updater.push(weights, [np.ones(3, np.float32)])
+    assert (weights[0] == -1).all()

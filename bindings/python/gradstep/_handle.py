@@ -4,7 +4,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from gradstep._streams import Stream
 
@@ -52,6 +52,26 @@ class Handle:
             self._destroy(pointer)
 
     __del__ = close
+
+
+class Closable:
+    """close() and `with` of what has a handle."""
+
+    _handle: Handle
+    _pointer: Any
+
+    def close(self) -> None:
+        """Lets go of the C object: it ends now, or with the last view of its memory or object that uses it."""
+        self._handle, self._pointer = _CLOSED, None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+_CLOSED = Handle(None, lambda _: None)
 
 
 class Lease:

@@ -6,6 +6,7 @@ import os
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from gradstep import _native
+from gradstep._handle import Closable
 
 
 class SupportsWrite(Protocol):
@@ -25,10 +26,9 @@ class SupportsRead(Protocol):
 Path: TypeAlias = "str | os.PathLike[str]"
 
 
-class SavedState:
+class SavedState(Closable):
     """save() and load() of a class whose C functions begin with `_kind`."""
 
-    _pointer: Any
     _kind: ClassVar[str]
 
     def save(self, path: "Path | SupportsWrite | None") -> None:

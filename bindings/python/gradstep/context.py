@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 
 from gradstep import _native
-from gradstep._handle import Handle
+from gradstep._handle import Closable, Handle
 from gradstep._numbers import set_number
 from gradstep._options import enum_value
 from gradstep._repr import describe
@@ -24,7 +24,7 @@ def _log_sink(log: Callable[[str, str], object] | logging.Logger | None) -> Call
     return lambda level, text: log(_LOG_LEVELS[level], text)
 
 
-class Context:
+class Context(Closable):
     """A thread pool and a log sink. Objects made on a context keep what they need of it.
 
     num_threads: >= 0; 0 = min(8, cores), 1 = the caller alone. Results do not depend on it.
@@ -57,6 +57,7 @@ class Context:
             level = "off" if log is None else "debug" if isinstance(log, logging.Logger) else "warning"
         options.log_level = enum_value("LOG_", level, "log_level")
         self._handle = Handle(_native.context_create(options), _native.context_destroy)
+        self._pointer = self._handle.pointer
         self._given = {
             "num_threads": num_threads,
             "background_threads": background_threads,
@@ -69,10 +70,6 @@ class Context:
     def __repr__(self) -> str:
         given = getattr(self, "_given", {})
         return describe(self, (), {name: value for name, value in given.items() if value is not None})
-
-    @property
-    def _pointer(self) -> object:
-        return self._handle.pointer
 
 
 _default: Context | None = None

@@ -11,6 +11,16 @@ namespace {
 // Whether Python knows this thread by a GilLock alone.
 thread_local bool is_foreign = false;
 
+// Whether Python has called this library on this thread.
+thread_local bool is_of_python = false;
+
+/// Returns whether Python knows nothing of this thread. Its own thread stops here once the interpreter has ended:
+/// Python has forgotten it then, and crashes if it asks for the lock.
+bool is_unknown_thread() {
+  if (is_of_python && Py_IsInitialized() == 0) stop_thread_of_python();
+  return PyGILState_GetThisThreadState() == nullptr;
+}
+
 }  // namespace
 
 void stop_thread_of_python() {
@@ -19,10 +29,12 @@ void stop_thread_of_python() {
 }
 
 GilLock::GilLock()
-    : is_first_(PyGILState_GetThisThreadState() == nullptr), state_(stopping_at_exit([this] {
+    : is_first_(is_unknown_thread()), state_(stopping_at_exit([this] {
         is_foreign |= is_first_;
         return PyGILState_Ensure();
       })) {}
+
+GilRelease::GilRelease() : state_(PyEval_SaveThread()) { is_of_python = !is_foreign; }
 
 GilLock::~GilLock() {
   PyGILState_Release(state_);

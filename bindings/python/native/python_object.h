@@ -76,7 +76,7 @@ class GilLock {
 /// Gives the interpreter lock away for as long as it lives.
 class GilRelease {
  public:
-  GilRelease() : state_(PyEval_SaveThread()) {}
+  GilRelease();
   GilRelease(const GilRelease&) = delete;
   GilRelease& operator=(const GilRelease&) = delete;
   ~GilRelease() {
