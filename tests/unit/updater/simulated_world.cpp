@@ -19,6 +19,8 @@ namespace gradstep::test {
 
 namespace {
 
+constexpr std::int64_t kNoDeadlineMs = 24 * 3600 * 1000;  // turns decide, and no clock
+
 /// Threads of which one runs at a time hand over sooner on one processor. Threads that start in its scope inherit it.
 class OneProcessor {
  public:
@@ -262,7 +264,7 @@ std::shared_ptr<Communicator> SimulatedWorld::connect(std::int32_t rank, const s
     vtable.recv = recv;
   }
   vtable.release = [](void* user) { delete static_cast<Seat*>(user); };
-  return make_host_communicator(context, vtable, new Seat{*this, channel_, rank, own}, {});
+  return make_host_communicator(context, vtable, new Seat{*this, channel_, rank, own}, {.timeout_ms = kNoDeadlineMs});
 }
 
 bool SimulatedWorld::finish(std::int32_t rank) {
