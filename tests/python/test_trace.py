@@ -127,8 +127,8 @@ def test_start_and_stop(tmp_path):
     optimizer.step(values, grads)
     trace.stop()
     optimizer.step(values, grads)
-    steps = [event["args"]["step"] for event in phases(trace.read(path)) if event["name"] == "step"]
-    assert steps == [2]
+    steps = [event["args"] for event in phases(trace.read(path)) if event["name"] == "step"]
+    assert steps == [{"parameters": 1}]
     with pytest.raises(gradstep.InputOutputError, match="nowhere"):
         trace.start(tmp_path / "nowhere" / "trace.json")
 

@@ -45,6 +45,7 @@ impl Handles {
             optimizer: needed("optimizer", self.optimizer.take().or(optimizer))?,
             accumulator: self.accumulator.take().or(accumulator),
             reducer: self.reducer.take().or(reducer),
+            outer: None,
         };
         let refused = match Updater::new(context, parts, options) {
             Ok(updater) => {
