@@ -140,7 +140,10 @@ gradstep_status make_reducer(Host& host) {
 }
 
 gradstep_status make_updater(Host& host) {
-  const auto options = options_of(host, gradstep_updater_options_init);
+  using Options = gradstep_updater_options;
+  Options options = options_of(host, gradstep_updater_options_init, offsetof(Options, outer),
+                               offsetof(Options, outer) + sizeof(void*));
+  if (host.values().once_in(4)) options.outer = host.pick(host.handles.optimizers);
   gradstep_accumulator* accumulator = host.values().once_in(2) ? host.pick(host.handles.accumulators) : nullptr;
   gradstep_reducer* reducer = host.values().once_in(2) ? host.pick(host.handles.reducers) : nullptr;
   return host.make(host.handles.updaters, gradstep_updater_destroy, [&](gradstep_updater** out) {
