@@ -74,14 +74,14 @@ def machine(record: dict[str, Any]) -> str:
     return f"One thread of an {record['machine']['processor']}, PyTorch {record['torch']}"
 
 
-def with_region(path: Path, lines: list[str]) -> str:
+def with_region(path: Path, lines: list[str], begin_mark: str = BEGIN, end_mark: str = END) -> str:
     """The text of a page with these lines between its marks."""
     text = path.read_text()
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
+    before, begin, rest = text.partition(begin_mark)
+    _, end, after = rest.partition(end_mark)
     if not begin or not end:
-        raise SystemExit(f"{path.relative_to(ROOT)}: expected {BEGIN.strip()} and {END.strip()}")
-    return before + BEGIN + "\n".join(lines) + "\n" + END + after
+        raise SystemExit(f"{path.relative_to(ROOT)}: expected {begin_mark.strip()} and {end_mark.strip()}")
+    return before + begin + "\n".join(lines) + "\n" + end + after
 
 
 def generated() -> dict[Path, str]:
