@@ -4,24 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <string>
 
+#include "tests/unit/comm/rendezvous/variables.h"
 #include "tests/unit/comm/worlds.h"
 
 namespace gradstep::test {
 namespace {
-
-using Variables = std::map<std::string, std::string>;
-
-/// Reads the variables of a test alone.
-struct Reader {
-  Variables variables;
-  const char* operator()(const char* name) const {
-    const auto found = variables.find(name);
-    return found != variables.end() ? found->second.c_str() : nullptr;
-  }
-};
 
 struct Format {
   const char* launcher;
@@ -106,7 +95,7 @@ const Format kFormats[] = {
 TEST(Launch, EveryLauncherIsReadByItsOwnVariables) {
   for (const Format& format : kFormats) {
     SCOPED_TRACE(format.launcher);
-    const Reader reader{format.variables};
+    const OwnEnvironment reader{format.variables};
     const Launch launch = read_launch(reader);
     EXPECT_STREQ(launch.launcher->name, format.launcher);
     EXPECT_EQ(launch.rank, format.rank);
@@ -119,7 +108,7 @@ TEST(Launch, EveryLauncherIsReadByItsOwnVariables) {
 }
 
 TEST(Launch, AWorldOfOneIsOnOneMachine) {
-  const Reader reader{{{"RANK", "0"}, {"WORLD_SIZE", "1"}}};
+  const OwnEnvironment reader{{{"RANK", "0"}, {"WORLD_SIZE", "1"}}};
   EXPECT_TRUE(read_launch(reader).one_machine);
 }
 
@@ -140,17 +129,17 @@ TEST(Launch, ErrorsNameWhatWasLookedForAndWhatWasFound) {
        "counts PET_NPROC_PER_NODE = 8 processes of each pod, but torchrun has not started them"},
   };
   for (const auto& [variables, says] : kCases) {
-    const Reader reader{variables};
+    const OwnEnvironment reader{variables};
     expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, says, [&] { read_launch(reader); });
   }
 }
 
 TEST(Launch, TorchrunInsideAnotherLauncherIsTheInnerOne) {
-  const Reader reader{{{"RANK", "0"},
-                       {"WORLD_SIZE", "1"},
-                       {"TORCHELASTIC_RUN_ID", "x"},
-                       {"OMPI_COMM_WORLD_RANK", "1"},
-                       {"OMPI_COMM_WORLD_SIZE", "4"}}};
+  const OwnEnvironment reader{{{"RANK", "0"},
+                               {"WORLD_SIZE", "1"},
+                               {"TORCHELASTIC_RUN_ID", "x"},
+                               {"OMPI_COMM_WORLD_RANK", "1"},
+                               {"OMPI_COMM_WORLD_SIZE", "4"}}};
   EXPECT_EQ(read_launch(reader).rank, 0);
 }
 
@@ -165,10 +154,10 @@ TEST(Launch, ErrorsNameTheVariablesOfTheMeetingPoint) {
   };
   for (auto [variables, says] : kCases) {
     variables.insert(torchrun.begin(), torchrun.end());
-    const Reader reader{variables};
+    const OwnEnvironment reader{variables};
     expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, says, [&] { meeting_point(read_launch(reader), reader); });
   }
-  const Reader slurm{{{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}}};
+  const OwnEnvironment slurm{{{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}}};
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "SLURM_STEP_NODELIST and SLURM_JOB_ID not set",
                [&] { meeting_point(read_launch(slurm), slurm); });
 }
@@ -183,7 +172,7 @@ TEST(Launch, FirstHostOfSlurmsShorthand) {
 }
 
 TEST(Launch, JobsAndAttemptsDiffer) {
-  Reader reader{kFormats[0].variables};
+  OwnEnvironment reader{kFormats[0].variables};
   const std::string job = job_text(read_launch(reader), reader);
   reader.variables["RANK"] = "0";
   EXPECT_EQ(job_text(read_launch(reader), reader), job) << "another rank of the job";

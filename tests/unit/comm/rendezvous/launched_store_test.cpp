@@ -5,34 +5,24 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
-#include <map>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "comm/rendezvous/socket.h"
+#include "tests/unit/comm/rendezvous/variables.h"
 #include "tests/unit/comm/worlds.h"
 
 namespace gradstep::test {
 namespace {
 
-using Variables = std::map<std::string, std::string>;
-
-struct Job {
-  Variables variables;
-  const char* operator()(const char* name) const {
-    const auto found = variables.find(name);
-    return found != variables.end() ? found->second.c_str() : nullptr;
-  }
-};
-
-Job job_of(std::int32_t rank, std::int32_t world_size, Variables more) {
+OwnEnvironment job_of(std::int32_t rank, std::int32_t world_size, Variables more) {
   more["RANK"] = std::to_string(rank);
   more["WORLD_SIZE"] = std::to_string(world_size);
   return {std::move(more)};
 }
 
-std::unique_ptr<Store> open(const Job& job, std::int64_t call, std::int64_t timeout_ms = 20000) {
+std::unique_ptr<Store> open(const OwnEnvironment& job, std::int64_t call, std::int64_t timeout_ms = 20000) {
   return open_launched_store(read_launch(job), job, call, Deadline::after_ms(timeout_ms), [] {});
 }
 
