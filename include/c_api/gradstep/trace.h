@@ -15,14 +15,14 @@ extern "C" {
 #endif
 
 /*
- * gradstep_trace_start and gradstep_trace_stop: between them this process writes what it does, and when, into a new
- * file at `path`, as Trace Event JSON for chrome://tracing and Perfetto: one event for each call of a communicator
- * (category comm) and for each phase window, accumulate, pack, exchange, wait, control, unpack, step and roots
- * (category phase), on the thread that does it, with sizes in bytes and the numbers of bucket, mode and window. Where a
- * library with NVTX's ranges (libnvToolsExt or libnvtx3interop) is loaded, they are its ranges, too; path NULL = those
- * alone. What the process has written before it dies can be read. docs/timeline.md says more. Off, a phase costs one
- * look at a flag. Any thread; a forked child writes nothing. stop is nothing where no trace is on; the process's end
- * stops one, too.
+ * gradstep_trace_start begins a trace of this process, gradstep_trace_stop ends it. The trace is a new file at `path`,
+ * in Trace Event JSON for chrome://tracing and Perfetto. It has an event for each call of a communicator (category
+ * comm) and for each phase (category phase): window, accumulate, pack, exchange, wait, control, unpack, step and roots.
+ * Events are on the thread that does the work, and have sizes in bytes and the numbers of bucket, mode and window.
+ * Where a library with NVTX's ranges is loaded (libnvToolsExt or libnvtx3interop), each event is a range too; path NULL
+ * = ranges alone. The file of a process that died can be read. While no trace is on, a phase costs one look at a flag.
+ * Any thread may call both. A forked child writes nothing. stop does nothing where no trace is on; the end of the
+ * process stops one. docs/timeline.md has an example.
  *
  * The environment variable GRADSTEP_TRACE=PATH starts a trace with the first context: into PATH.<rank>.json where a
  * launcher says the rank (gradstep_comm_create lists its variables), else PATH.<process number>.json. A file that
@@ -34,12 +34,12 @@ GRADSTEP_API gradstep_status gradstep_trace_start(const char* path) GRADSTEP_NOE
 GRADSTEP_API gradstep_status gradstep_trace_stop(void) GRADSTEP_NOEXCEPT;
 
 /*
- * gradstep_comm_counters, gradstep_reducer_counters and gradstep_updater_counters: a handle's statistics in the text
- * format of Prometheus (text, see base.h), for the host to serve or to write: lines gradstep_comm_*, gradstep_reducer_*
- * (one for each bucket, with its number and mode) and gradstep_updater_*, with their HELP and TYPE. `labels` (may be
- * NULL) goes into the braces of every line, for example job="7",rank="0". Not collective. While exchanges run behind
- * the host's work, numbers may grow between a call for the room and the next one: then cap is too small, and it is
- * asked for anew.
+ * gradstep_comm_counters, gradstep_reducer_counters and gradstep_updater_counters write a handle's statistics in the
+ * text format of Prometheus (buf, cap and len as for every text, see base.h), for the host to serve. Lines are called
+ * gradstep_comm_*, gradstep_reducer_* (one for each bucket, with its number and mode) and gradstep_updater_*, and have
+ * HELP and TYPE. `labels` (may be NULL) goes into the braces of every line, for example job="7",rank="0". Not
+ * collective. Numbers may grow between the call that asks for the size and the next one, while exchanges run behind the
+ * host's work: where cap is too small, ask for the size again.
  * Returns: INVALID_ARGUMENT (labels with a line break or a brace, cap is too small), INVALID_STATE (in use),
  * OUT_OF_MEMORY.
  */
