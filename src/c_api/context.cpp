@@ -22,7 +22,7 @@ namespace {
 void trace_by_environment() {
   static const bool asked = [] {
     const char* path = environment_of_process("GRADSTEP_TRACE");
-    if (path == nullptr) return false;
+    if (path == nullptr || trace::is_on) return false;
     const std::optional<std::int32_t> rank = launched_rank(environment_of_process);
     trace::start(fmt::format("{}.{}.json", path, rank ? *rank : static_cast<std::int32_t>(::getpid())));
     return true;

@@ -241,15 +241,14 @@ void set_rank(std::int32_t rank, std::int32_t world_size) {
   if (is_on.load() && !is_of_parent()) write_rank();
 }
 
-// Room for open phases is made before one begins, so that each end() finds its own; what finds no memory is left out.
-void begin(const char* category, const char* name, std::span<const Number> numbers) noexcept {
+bool begin(const char* category, const char* name, std::span<const Number> numbers) noexcept {
   Event event{category, name, 0, 0, {}, std::min(numbers.size(), kMostNumbers), false};
   std::copy_n(numbers.begin(), event.count, event.numbers.begin());
   try {
-    if (is_of_parent()) return;
+    if (is_of_parent()) return false;
     this_thread().open.push_back(event);
   } catch (...) {
-    return;
+    return false;
   }
   Event& opened = this_thread().open.back();
   if (const Push push = nvtx().push.load(); push != nullptr) {
@@ -257,6 +256,7 @@ void begin(const char* category, const char* name, std::span<const Number> numbe
     opened.is_nvtx = true;
   }
   opened.begin = now();
+  return true;
 }
 
 void end() noexcept {

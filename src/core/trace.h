@@ -33,7 +33,8 @@ void stop();
 /// Who writes, as the communicator says that was connected last. Remembered where it is off.
 void set_rank(std::int32_t rank, std::int32_t world_size);
 
-void begin(const char* category, const char* name, std::span<const Number> numbers) noexcept;
+/// False where no memory is left, or in a forked child: then there is nothing to end().
+bool begin(const char* category, const char* name, std::span<const Number> numbers) noexcept;
 void end() noexcept;
 
 }  // namespace trace
@@ -49,7 +50,7 @@ class Phase {
   Phase(const char* category, const char* name, Numbers&& numbers) noexcept
       : is_wanted_(trace::is_on.load(std::memory_order_relaxed)) {
     if (is_wanted_) [[unlikely]] {
-      trace::begin(category, name, numbers());
+      is_wanted_ = trace::begin(category, name, numbers());
     }
   }
   ~Phase() {

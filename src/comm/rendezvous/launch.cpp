@@ -19,23 +19,30 @@ namespace gradstep {
 
 namespace {
 
+constexpr const char* kTorchrun = "TORCHELASTIC_RUN_ID";
+
 // RANK and WORLD_SIZE are also those of a Kubernetes PyTorchJob, and of a host that sets them by itself.
 constexpr std::array<Launcher, 6> kLaunchers = {{
-    {"torchrun, PyTorchJob", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"},
-    {"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"torchrun, PyTorchJob", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", nullptr, {kTorchrun}},
+    {"Open MPI",
+     "OMPI_COMM_WORLD_RANK",
+     "OMPI_COMM_WORLD_SIZE",
+     "OMPI_COMM_WORLD_LOCAL_SIZE",
+     nullptr,
+     {"PMIX_NAMESPACE"}},
     {"MPICH and others by PMI", "PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
-    {"Slurm", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", nullptr, "SLURM_STEP_NUM_NODES"},
+    {"Slurm",
+     "SLURM_PROCID",
+     "SLURM_STEP_NUM_TASKS",
+     nullptr,
+     "SLURM_STEP_NUM_NODES",
+     {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
     {"TrainJob", "PET_NODE_RANK", "PET_NNODES"},
     {"JobSet", "JOB_COMPLETION_INDEX", "WORLD_SIZE"},
 }};
 constexpr const Launcher& kPlain = kLaunchers[0];
+constexpr const Launcher& kPmi = kLaunchers[2];
 constexpr const Launcher& kSlurm = kLaunchers[3];
-
-constexpr const char* kTorchrun = "TORCHELASTIC_RUN_ID";
-
-// Equal on all machines of a job, and different in another job or a second attempt.
-constexpr const char* kJobVariables[] = {"MASTER_PORT",    kTorchrun,      "TORCHELASTIC_RESTART_COUNT",
-                                         "PMIX_NAMESPACE", "SLURM_JOB_ID", "SLURM_STEP_ID"};
 
 constexpr std::int32_t kFirstSlurmPort = 20000;
 constexpr std::int32_t kSlurmPorts = 10000;
@@ -137,7 +144,11 @@ Launch launch_of(const Launcher& launcher, Environment environment) {
 Launch read_launch(Environment environment) {
   for (const Launcher& launcher : kLaunchers) {
     if (!is_there(launcher, environment)) continue;
-    const Launch launch = launch_of(launcher, environment);
+    // Slurm's own PMI says less of the step than Slurm does.
+    const bool is_of_slurm = &launcher == &kPmi && is_there(kSlurm, environment) &&
+                             number_of(kSlurm.rank, environment) == number_of(kPmi.rank, environment) &&
+                             number_of(kSlurm.world_size, environment) == number_of(kPmi.world_size, environment);
+    const Launch launch = launch_of(is_of_slurm ? kSlurm : launcher, environment);
     if (&launcher == &kPlain && environment(kTorchrun) == nullptr) check_plain(launch, environment);
     return launch;
   }
@@ -195,7 +206,8 @@ std::string first_host(std::string_view hosts) {
 
 std::string job_text(const Launch& launch, Environment environment) {
   std::string text = fmt::format("{} ranks by {}", launch.world_size, launch.launcher->name);
-  for (const char* variable : kJobVariables) {
+  for (const char* variable : {"MASTER_PORT", "PET_MASTER_PORT", launch.launcher->job[0], launch.launcher->job[1]}) {
+    if (variable == nullptr) continue;
     const char* value = environment(variable);
     text += fmt::format("; {} = {}", variable, value == nullptr ? "" : value);
   }

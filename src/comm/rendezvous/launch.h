@@ -4,6 +4,7 @@
 // What the launcher of this process says in its environment: which rank it is, of how many, and where all meet.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
@@ -30,6 +31,7 @@ struct Launcher {
   const char* world_size;
   const char* ranks_here = nullptr;  ///< how many of the ranks run on this machine
   const char* machines = nullptr;    ///< on how many machines the ranks run, where it does not say the other
+  std::array<const char*, 2> job{};  ///< equal on all machines of a job, and different in another one
 };
 
 /// This process in its job.

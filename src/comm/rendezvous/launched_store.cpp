@@ -197,7 +197,10 @@ std::unique_ptr<Store> open_launched_store(const Launch& launch, Environment env
   const std::string job = fmt::format("{}; call {}", job_text(launch, environment), call);
   Meeting meeting{launch, deadline, poll, token_of(job), "this machine's local socket"};
   if (launch.one_machine) {
-    const std::string own = fmt::format("{}; {}; {}", ::geteuid(), launcher_process(launch), job);
+    // Each machine counts torchrun's attempts by itself, so they tell them apart on one machine alone.
+    const char* attempt = environment("TORCHELASTIC_RESTART_COUNT");
+    const std::string own = fmt::format("{}; {}; attempt {}; {}", ::geteuid(), launcher_process(launch),
+                                        attempt == nullptr ? "" : attempt, job);
     const auto at = local_socket(fmt::format("gradstep-{:016x}", hash_bytes(own.data(), own.size())));
     if (launch.rank == 0) return meeting.open(at, at);
     auto client = meeting.call([&](std::string&) { return std::vector{at}; });

@@ -171,13 +171,31 @@ TEST(Launch, FirstHostOfSlurmsShorthand) {
   EXPECT_EQ(first_host("broken[1"), "broken[1");
 }
 
-TEST(Launch, JobsAndAttemptsDiffer) {
+TEST(Launch, AJobIsNamedAlikeOnAllItsMachinesAndUnlikeAnotherOne) {
   OwnEnvironment reader{kFormats[0].variables};
   const std::string job = job_text(read_launch(reader), reader);
   reader.variables["RANK"] = "0";
   EXPECT_EQ(job_text(read_launch(reader), reader), job) << "another rank of the job";
   reader.variables["TORCHELASTIC_RESTART_COUNT"] = "1";
+  EXPECT_EQ(job_text(read_launch(reader), reader), job) << "each machine counts by itself";
+  reader.variables["SLURM_STEP_ID"] = "2";
+  EXPECT_EQ(job_text(read_launch(reader), reader), job) << "one srun for each machine";
+  reader.variables["TORCHELASTIC_RUN_ID"] = "another";
   EXPECT_NE(job_text(read_launch(reader), reader), job);
+}
+
+TEST(Launch, SlurmsPmiIsSlurm) {
+  const OwnEnvironment step{{{"PMI_RANK", "1"},
+                             {"PMI_SIZE", "2"},
+                             {"SLURM_PROCID", "1"},
+                             {"SLURM_STEP_NUM_TASKS", "2"},
+                             {"SLURM_STEP_NUM_NODES", "1"}}};
+  const Launch launch = read_launch(step);
+  EXPECT_STREQ(launch.launcher->name, "Slurm");
+  EXPECT_TRUE(launch.one_machine);
+  OwnEnvironment inside = step;
+  inside.variables["PMI_SIZE"] = "4";
+  EXPECT_STREQ(read_launch(inside).launcher->name, "MPICH and others by PMI");
 }
 
 }  // namespace
