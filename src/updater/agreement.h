@@ -43,7 +43,7 @@ class Agreement {
 
  private:
   static constexpr std::size_t kFacts = 12;
-  /// That steps with what ranks have exchanged.
+  /// The optimizer whose step must be equal on all ranks: the outer one if there is one.
   const Optimizer& common() const { return chain_.outer ? *chain_.outer : *chain_.optimizer; }
   using Facts = std::array<std::uint64_t, kFacts>;
   Facts facts() const;

@@ -42,9 +42,14 @@ enum class Window : std::uint8_t {
 struct Progress {
   Window window = Window::open;
   std::int64_t windows = 0;      ///< that are finished: the number of the one that comes, the same on all ranks
-  std::int64_t known_skips = 0;  ///< the optimizer's skipped steps that the statistics have
+  std::int64_t known_skips = 0;  ///< skipped steps of the optimizer that are already counted in the statistics
   std::int64_t recoveries = 0;
   std::int64_t recovered_at = 0;  ///< windows at the last of them
+
+  /// The local step of the window is done, and what follows is missing. `in_rounds`: there is an outer optimizer.
+  bool is_stepped(bool in_rounds) const {
+    return window == Window::stepped || (in_rounds && window == Window::reduced);
+  }
 };
 
 /// Exclusive use of one object, which lives until it is given back: the call may replace it in the chain.

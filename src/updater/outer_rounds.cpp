@@ -56,8 +56,15 @@ void OuterRounds::keep(const BufferList& params) {
 }
 
 void OuterRounds::end_window(double weight) {
-  weights_ = windows_ > 0 ? weights_ + weight : weight;
+  weights_ += weight;
   ++windows_;
+}
+
+void OuterRounds::prepare(const Reducer* reducer, const BufferList& params) {
+  check_ranks(reducer);
+  outer_->refresh();
+  keep(params);
+  site().backend().combine(differences_.plan(), site().queue());
 }
 
 void OuterRounds::check_ranks(const Reducer* reducer) const {
@@ -69,23 +76,29 @@ void OuterRounds::check_ranks(const Reducer* reducer) const {
        expected);
 }
 
-bool OuterRounds::exchange(Reducer* reducer, const BufferList& params, bool skip_nonfinite) {
-  keep(params);
-  site().backend().combine(differences_.plan(), site().queue());
-  if (reducer != nullptr) reducer->exchange_window(deltas_.list(), weight());
-  StepGuards guards;
-  guards.skip_nonfinite = skip_nonfinite;
-  const StepBuffers buffers{start_.list(), reducer != nullptr ? reducer->gradients() : deltas_.list(), {}};
-  const bool applied = step_reduced(*outer_, reducer, buffers, guards, /*is_agreed=*/reducer != nullptr);
+void OuterRounds::exchange(Reducer* reducer) {
+  if (reducer != nullptr) reducer->exchange_window(deltas_.list(), weights_ / static_cast<double>(windows_));
+}
+
+bool OuterRounds::step(Reducer* reducer, const BufferList& params, bool skip_nonfinite) {
+  show(params);
+  if (!outcome_) {
+    StepGuards guards;
+    guards.skip_nonfinite = skip_nonfinite;
+    const StepBuffers buffers{start_.list(), reducer != nullptr ? reducer->gradients() : deltas_.list(), {}};
+    outcome_ = step_reduced(*outer_, reducer, buffers, guards, /*is_agreed=*/reducer != nullptr);
+  }
   site().backend().copy(restores_.plan(), 1, 1, site().queue());
-  go_on_from(rounds_ + 1, 0, 1);
+  const bool applied = *outcome_;
+  go_on_from(rounds_ + 1, 0, 0);
   return applied;
 }
 
-void OuterRounds::go_on_from(std::int64_t rounds, std::int64_t windows, double weight) {
+void OuterRounds::go_on_from(std::int64_t rounds, std::int64_t windows, double weights) {
   rounds_ = rounds;
   windows_ = windows;
-  weights_ = weight * static_cast<double>(windows);
+  weights_ = weights;
+  outcome_.reset();
   kept_ = memory_.size() / 2;
 }
 

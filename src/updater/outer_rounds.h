@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -36,26 +37,31 @@ class OuterRounds {
   /// The round is to be exchanged.
   bool is_complete() const { return windows_ >= length_; }
 
-  /// Throws INVALID_STATE unless an outer optimizer that is sharded is so over the ranks of `reducer`.
-  void check_ranks(const Reducer* reducer) const;
-  /// Collective with a reducer. The change of the round becomes the average of all ranks, the outer optimizer steps by
-  /// it, and the next round begins where that has led: params are there. Returns false if the step was skipped, because
-  /// the change was not finite: params are where the round began. On an exception before the outer step nothing has
-  /// changed, and the call may be repeated. What the reducer keeps for the next window is left to commit.
-  bool exchange(Reducer* reducer, const BufferList& params, bool skip_nonfinite);
+  // The end of a round. Each may be repeated where it has failed.
+
+  /// Computes the change of the round. All that can fail on this rank alone is in here. Throws INVALID_STATE if the
+  /// parameters are not those of the outer optimizer, or if that is sharded over other ranks than the reducer's.
+  void prepare(const Reducer* reducer, const BufferList& params);
+  /// Collective: the change becomes the average of all ranks. NULL = there are no other ranks.
+  void exchange(Reducer* reducer);
+  /// The outer optimizer steps by the change, and the next round begins where that has led: params are there. Returns
+  /// false if the step was skipped, because the change was not finite: params are where the round began. Collective if
+  /// the optimizer is sharded. What the reducer keeps for the next window is left to commit.
+  bool step(Reducer* reducer, const BufferList& params, bool skip_nonfinite);
 
   /// Rounds that are exchanged.
   std::int64_t rounds() const { return rounds_; }
   /// Windows of the one that is under way.
   std::int64_t windows() const { return windows_; }
-  /// This rank's weight in it.
-  double weight() const { return windows_ > 0 ? weights_ / static_cast<double>(windows_) : 1; }
-  void go_on_from(std::int64_t rounds, std::int64_t windows, double weight);
+  /// Sum of this rank's weights over them. The rank counts by their mean.
+  double weights() const { return weights_; }
+  void go_on_from(std::int64_t rounds, std::int64_t windows, double weights);
 
  private:
-  /// Parameters that the optimizers have been given since the round began, begin it here.
+  void check_ranks(const Reducer* reducer) const;
+  /// Parameters that were added in the middle of a round start at their present values.
   void keep(const BufferList& params);
-  /// Work on the parameters that are shown.
+  /// Builds the plans for these parameters, unless they are the last ones.
   void show(const BufferList& params);
   const Site& site() const { return outer_->site(); }
 
@@ -63,9 +69,10 @@ class OuterRounds {
   std::int32_t length_;
   std::int64_t rounds_ = 0;
   std::int64_t windows_ = 0;
-  double weights_ = 0;          // sum over the windows
-  std::size_t kept_ = 0;        // parameters whose start is there
-  std::vector<Buffer> memory_;  // of start and delta by parameter
+  double weights_ = 0;           // sum over the windows
+  std::size_t kept_ = 0;         // parameters whose start is there
+  std::optional<bool> outcome_;  // of the outer step, until params are where it has led: whether it was applied
+  std::vector<Buffer> memory_;   // of start and delta by parameter
   OwnBuffers start_, deltas_;
   BufferList shown_;                               // by the plans
   OwnPlan<CopyPlan, CopyItem> keeps_, restores_;   // params to start, start to params

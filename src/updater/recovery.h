@@ -44,7 +44,7 @@ enum class Replicated : std::uint8_t { nothing, parameters, parameters_and_state
 class Recovery {
  public:
   /// Gathers where the ranks stand. Throws MISMATCH if their states differ in form, INVALID_STATE if none is whole.
-  /// `rounds`, where ranks step alone between exchanges: else NULL. What it holds is the same on all ranks.
+  /// `rounds`: NULL without an outer optimizer. Its start and the outer state are replicated.
   /// `deadline` is that of the whole call.
   Recovery(Communicator& comm, Optimizer& optimizer, OuterRounds* rounds, Standing own, const Deadline& deadline);
 

@@ -3,6 +3,7 @@
 #include "updater/saved_updater.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <exception>
 #include <numeric>
@@ -23,8 +24,8 @@ constexpr const char* kOuter = "outer/";
 constexpr const char* kStart = "start/";                // of the round that is under way, by parameter
 constexpr const char* kRounds = "rounds";               // that are exchanged; without it there is no outer optimizer
 constexpr const char* kRoundWindows = "round_windows";  // of the round that is under way
-constexpr const char* kWeight = "weight";
-constexpr const char* kOptimizers = "optimizers";  // of ranks that have each its own; without it there is one
+constexpr const char* kWeights = "weights";             // of this rank, summed over the windows of the round
+constexpr const char* kOptimizers = "optimizers";       // of ranks that have each its own; without it there is one
 
 std::string of_rank(std::int64_t rank, const char* part) { return "rank/" + std::to_string(rank) + "/" + part; }
 std::string window_prefix(std::int64_t rank) { return of_rank(rank, "accumulator/"); }
@@ -150,7 +151,7 @@ void add_of_all_ranks(std::map<std::string, SavedPart>& parts, const Share& own,
 
 /// A file has no place for what was stepped and not yet exchanged.
 void SavedUpdater::check_exchanged() const {
-  if (progress_.window == Window::stepped) {
+  if (progress_.is_stepped(rounds_ != nullptr)) {
     fail(GRADSTEP_ERR_INVALID_STATE, "the exchange of the last step has failed: flush finishes it, then save");
   }
 }
@@ -178,7 +179,7 @@ std::map<std::string, SavedPart> SavedUpdater::save() const {
     if (rounds_ != nullptr) {
       save_rounds(parts);
       SavedPart round;
-      round.set(kWeight, rounds_->weight());
+      round.set(kWeights, rounds_->weights());
       shares.push_back({round_prefix, std::move(round)});
     }
     if (has_state_of_its_own()) {
@@ -247,7 +248,10 @@ std::function<void()> SavedUpdater::load_rounds(const StateFile& file, std::int6
   if (rounds_ == nullptr) return [] {};
   const std::int64_t rounds = self.integer(kRounds);
   const std::int64_t windows = self.integer(kRoundWindows);
-  const double weight = LoadedPart(file, round_prefix(own_rank % saved_ranks)).number(kWeight);
+  const double weights = LoadedPart(file, round_prefix(own_rank % saved_ranks)).number(kWeights);
+  if (!std::isfinite(weights) || weights < 0) {
+    fail(GRADSTEP_ERR_CORRUPT, "the weights of rank {}'s round are {}, expected a finite sum >= 0", own_rank, weights);
+  }
   LoadedPart outer(file, kOuter);
   LoadedPart start(file, kStart);
   const Schema& schema = chain_.outer->schema();
@@ -258,13 +262,13 @@ std::function<void()> SavedUpdater::load_rounds(const StateFile& file, std::int6
     sources.push_back(start.tensor(schema[i].name, schema[i].dtype, shape).data);
   }
   start.check_all_taken();
-  return [rounds, windows, weight, sources, arrays, to = rounds_, queue = &chain_.outer->site().queue(),
+  return [rounds, windows, weights, sources, arrays, to = rounds_, queue = &chain_.outer->site().queue(),
           take_outer = load_optimizer(outer, *chain_.outer)] {
     take_outer();
     for (std::size_t i = 0; i < sources.size(); ++i) {
       queue->upload(arrays[i].data, sources[i], static_cast<std::size_t>(arrays[i].bytes()));
     }
-    to->go_on_from(rounds, windows, weight);
+    to->go_on_from(rounds, windows, weights);
   };
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/caught.h"
 #include "core/error.h"
+#include "core/shape.h"
 #include "core/trace.h"
 #include "core/weight.h"
 #include "updater/reduced_step.h"
@@ -29,6 +30,10 @@ void check_outer(const gradstep_updater_options& options, const Optimizer& optim
   }
   if (&optimizer == &outer) fail_argument("options.outer: is the optimizer itself, expected another one");
   check_same_schema("outer optimizer", optimizer.schema(), outer.schema());
+  if (!same_device(optimizer.schema().device(), outer.schema().device())) {
+    fail(GRADSTEP_ERR_MISMATCH, "optimizer and outer optimizer: are on {} and {}",
+         device_text(optimizer.schema().device()), device_text(outer.schema().device()));
+  }
 }
 
 StepGuards guards_of(const gradstep_updater_options& options, const Accumulator* accumulator) {
@@ -59,6 +64,7 @@ Updater::Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> op
       guards_(guards_of(options, chain_.accumulator.get())),
       reducer_options_(chain_.reducer ? chain_.reducer->options() : default_reducer_options()),
       agreement_(chain_, options_, guards_) {
+  options_.outer = nullptr;  // the chain has it
   if (options.sync < GRADSTEP_SYNC_GRADIENTS || options.sync > GRADSTEP_SYNC_DELTAS) {
     fail_argument("options.sync: is {}, expected 0 to {}", options.sync, static_cast<int>(GRADSTEP_SYNC_DELTAS));
   }

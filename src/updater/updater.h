@@ -74,6 +74,8 @@ class Updater {
   std::shared_ptr<Reducer> next_reducer(Communicator& comm, const Deadline& deadline);
   Standing standing() const;
   Replicated replicated() const;
+  /// A window that is reduced is to be reduced again.
+  void forget_exchange();
   void go_on_from(const Recovery& recovery);
 
   // A failed exchange finds the local step done, so it is the exchange alone that is retried.
@@ -86,7 +88,7 @@ class Updater {
   // DiLoCo. Nothing travels before the last window of a round, whose exchange alone is retried where it has failed.
   bool finish_round(OuterRounds& rounds, const StepBuffers& buffers, double weight);
   bool step_in_round(OuterRounds& rounds, StepBuffers buffers, double weight);
-  bool exchange_round(OuterRounds& rounds, const BufferList& params);
+  void exchange_round(OuterRounds& rounds, const BufferList& params);
 
   /// At the optimizer's site.
   const double* norm_of(const BufferList& grads);

@@ -75,7 +75,7 @@ const double* Updater::norm_of(const BufferList& grads) {
 }
 
 bool Updater::finish_round(OuterRounds& rounds, const StepBuffers& buffers, double weight) {
-  if (progress_.window != Window::stepped) {
+  if (progress_.window == Window::full) {
     bool applied = false;
     const std::exception_ptr failure = caught([&] { applied = step_in_round(rounds, buffers, weight); });
     if (failure) {
@@ -88,11 +88,12 @@ bool Updater::finish_round(OuterRounds& rounds, const StepBuffers& buffers, doub
   }
   bool applied = false;
   try {
-    applied = exchange_round(rounds, buffers.params);
+    if (progress_.window == Window::stepped) exchange_round(rounds, buffers.params);
+    const Stopwatch stopwatch(stats_.step_nanoseconds);
+    applied = rounds.step(chain_.reducer.get(), buffers.params, guards_.skip_nonfinite);
   } catch (const Error& error) {
     fail(error.status(), "{} (the local step stands: flush finishes the exchange)", error.what());
   }
-  progress_.window = Window::reduced;
   return close_window(applied);
 }
 
@@ -114,18 +115,16 @@ bool Updater::step_in_round(OuterRounds& rounds, StepBuffers buffers, double wei
   return applied;
 }
 
-bool Updater::exchange_round(OuterRounds& rounds, const BufferList& params) {
+void Updater::exchange_round(OuterRounds& rounds, const BufferList& params) {
   const Stopwatch stopwatch(stats_.reduce_nanoseconds);
-  const std::exception_ptr failure = caught([&] {
-    rounds.check_ranks(chain_.reducer.get());
-    rounds.optimizer().refresh();
-  });
+  const std::exception_ptr failure = caught([&] { rounds.prepare(chain_.reducer.get(), params); });
   if (agreement_.is_needed()) {
     static_cast<void>(agreement_.reach(failure));
   } else if (failure) {
     std::rethrow_exception(failure);
   }
-  return rounds.exchange(chain_.reducer.get(), params, guards_.skip_nonfinite);
+  rounds.exchange(chain_.reducer.get());
+  progress_.window = Window::reduced;
 }
 
 }  // namespace gradstep

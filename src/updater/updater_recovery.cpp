@@ -19,7 +19,7 @@ std::shared_ptr<Reducer> Updater::next_reducer(Communicator& comm, const Deadlin
 Standing Updater::standing() const {
   Standing own;
   own.windows = progress_.windows;
-  own.is_stepped = waits() && progress_.window == Window::stepped ? 1 : 0;
+  own.is_stepped = waits() && progress_.is_stepped(rounds_.has_value()) ? 1 : 0;
   const bool holds_window = chain_.accumulator && (waits() || !chain_.accumulator->ready());
   own.pushes = holds_window ? chain_.accumulator->pushes() : 0;
   if (rounds_) {
@@ -40,6 +40,10 @@ Replicated Updater::replicated() const {
   return options_.sync == GRADSTEP_SYNC_DELTAS ? Replicated::parameters : Replicated::nothing;
 }
 
+void Updater::forget_exchange() {
+  if (progress_.window == Window::reduced) progress_.window = rounds_ ? Window::stepped : Window::full;
+}
+
 // All that can fail comes first, and leaves everything as it was; a rank on which the last vote fails can recover anew
 // with ranks on which it did not.
 void Updater::recover(Communicator* comm, const BufferList& params) {
@@ -50,7 +54,7 @@ void Updater::recover(Communicator* comm, const BufferList& params) {
          "new communicator and load a saved state");
   }
   if (comm == nullptr) {
-    if (progress_.window == Window::reduced) progress_.window = Window::full;  // the result goes with the reducer
+    forget_exchange();  // its result goes with the reducer
     chain_.reducer.reset();
     return;
   }
@@ -61,7 +65,9 @@ void Updater::recover(Communicator* comm, const BufferList& params) {
   if (local_) local_->check_partition(recovery.root_standing().partition, *reducer);
   recovery.bring(params.arrays, replicated());
   // A window that the root has skipped has left nothing behind.
-  const bool is_applied = local_ || rounds_ || recovery.root_standing().steps > recovery.own_standing().steps;
+  const Standing& root = recovery.root_standing();
+  const Standing& own = recovery.own_standing();
+  const bool is_applied = local_ || (rounds_ ? root.outer_steps > own.outer_steps : root.steps > own.steps);
   if (chain_.reducer) reducer->take_over(*chain_.reducer, waits() && recovery.is_finished_by_root() && is_applied);
   reducer->saved().rejoin(recovery.root(), deadline);
   if (!comm->vote(true, deadline)) fail(GRADSTEP_ERR_ABORTED, "a rank did not agree to recover");
@@ -78,7 +84,7 @@ void Updater::go_on_from(const Recovery& recovery) {
   const Standing& own = recovery.own_standing();
   const Standing& root = recovery.root_standing();
   if (recovery.keeps_windows()) {
-    if (progress_.window == Window::reduced) progress_.window = Window::full;  // others may not have reduced it
+    forget_exchange();  // others may not have made it
   } else {
     // Where parameters are averaged, the root's local step is in them and stays.
     const bool stays = recovery.is_root() && own.is_stepped != 0 && replicated() == Replicated::nothing;
@@ -97,7 +103,9 @@ void Updater::go_on_from(const Recovery& recovery) {
     // All have the root's parameters: what it had not exchanged needs no exchange.
     local_->go_on_from(root.is_stepped != 0 ? 0 : root.local_steps, root.partition);
   }
-  if (rounds_ && !recovery.together()) rounds_->go_on_from(root.rounds, root.local_steps, 1);
+  if (rounds_ && !recovery.together()) {
+    rounds_->go_on_from(root.rounds, root.local_steps, static_cast<double>(root.local_steps));
+  }
   progress_.windows = root.windows;
   progress_.recoveries = root.recoveries + 1;
   progress_.recovered_at = root.windows;

@@ -52,8 +52,9 @@ typedef struct gradstep_updater_options {
   double max_norm;        /* >= 0, of the gradients that are stepped: the reduced ones, or the rank's own; 0 = off */
   double clip_value;      /* >= 0; 0 = off */
   double grad_scale;      /* finite; default 1 */
-  /* DELTAS: of the same parameters, any rule; default NULL. The paper's is SGD with learning_rate 0.7, momentum 0.9 and
-   * nesterov. max_norm, clip_value and grad_scale are not for its steps. Read by create, which keeps a reference. */
+  /* DELTAS: for the same parameters on the same device, any rule; default NULL. The paper's is SGD with learning_rate
+   * 0.7, momentum 0.9 and nesterov. max_norm, clip_value and grad_scale are not for its steps. Read by create, which
+   * keeps a reference. */
   gradstep_optimizer* outer;
 } gradstep_updater_options;
 
@@ -79,17 +80,17 @@ GRADSTEP_API gradstep_status gradstep_updater_options_init(gradstep_updater_opti
  * NULL: every push is a window. reducer NULL: no network. options NULL = defaults.
  * *out is the caller's to destroy. Not collective.
  * Returns: INVALID_ARGUMENT (a NULL optimizer, options out of range, outer without DELTAS or the optimizer itself),
- * MISMATCH (the handles' schemas differ: the text names the parameter), UNSUPPORTED (a reducer over several ranks with
- * trigger MIN_WEIGHT or MANUAL; PARAMETERS* with a reducer whose mode is not DENSE or whose average is SUM;
- * PARAMETERS*, or DELTAS without outer, with a sharded optimizer; DELTAS without outer with master weights or averages
- * of the weights).
+ * MISMATCH (the handles' schemas differ, or outer's device: the text names the parameter), UNSUPPORTED (a reducer over
+ * several ranks with trigger MIN_WEIGHT or MANUAL; PARAMETERS* with a reducer whose mode is not DENSE or whose average
+ * is SUM; PARAMETERS*, or DELTAS without outer, with a sharded optimizer; DELTAS without outer with master weights or
+ * averages of the weights).
  */
 GRADSTEP_API gradstep_status gradstep_updater_create(gradstep_context* context, gradstep_optimizer* optimizer,
                                                      gradstep_accumulator* accumulator, gradstep_reducer* reducer,
                                                      const gradstep_updater_options* options,
                                                      gradstep_updater** out) GRADSTEP_NOEXCEPT;
 
-/* Gives the handle up, and its references to the optimizer, accumulator and reducer. NULL is nothing. */
+/* Gives the handle up, and its references to the optimizers, accumulator and reducer. NULL is nothing. */
 GRADSTEP_API void gradstep_updater_destroy(gradstep_updater* updater) GRADSTEP_NOEXCEPT;
 
 /*

@@ -8,6 +8,7 @@
 
 #include "optim/first_order/first_order_optimizer.h"
 #include "optim/first_order/typed_options.h"
+#include "unit/failing_loops.h"
 #include "unit/host_calls.h"
 #include "unit/memory_stream.h"
 #include "unit/ranks.h"
@@ -19,6 +20,7 @@ namespace {
 const std::vector<std::vector<std::int64_t>> kRoundShapes = {{40, 5}, {300}, {7}};
 
 struct RoundSetup {
+  std::vector<std::vector<std::int64_t>> shapes = kRoundShapes;
   std::int32_t length = 3;
   std::int32_t reducer_mode = GRADSTEP_REDUCER_DENSE;
   std::int32_t average = GRADSTEP_AVERAGE_UNSET;
@@ -40,15 +42,17 @@ std::shared_ptr<FirstOrderOptimizer> sgd_of(const std::shared_ptr<Context>& cont
 }
 
 struct RoundReplica {
-  std::shared_ptr<Context> context = make_context();
+  std::vector<std::vector<std::int64_t>> shapes;
+  std::shared_ptr<Context> context;
   std::shared_ptr<FirstOrderOptimizer> inner, outer;
   std::shared_ptr<Accumulator> accumulator;
   std::shared_ptr<Reducer> reducer;
   std::unique_ptr<Updater> updater;
   std::vector<TestTensor<float>> params;
 
-  RoundReplica(Communicator* comm, const RoundSetup& setup) {
-    const Schema schema = make_schema(kRoundShapes);
+  RoundReplica(Communicator* comm, const RoundSetup& setup, std::shared_ptr<Context> on = make_context())
+      : shapes(setup.shapes), context(std::move(on)) {
+    const Schema schema = make_schema(shapes);
     inner = sgd_of(context, schema, 1, setup.inner_momentum, false);
     outer =
         setup.plain_outer ? sgd_of(context, schema, 1, 0, false) : sgd_of(context, schema, setup.outer_rate, 0.9, true);
@@ -70,7 +74,7 @@ struct RoundReplica {
     options.sync_steps = setup.length;
     options.skip_nonfinite = setup.skips_nonfinite ? 1 : 0;
     updater = std::make_unique<Updater>(context, inner, accumulator, reducer, options, outer);
-    for (const auto& shape : kRoundShapes) params.emplace_back(shape, 100.0F);
+    for (const auto& shape : shapes) params.emplace_back(shape, 100.0F);
   }
 
   std::vector<gradstep_tensor> views() {
@@ -86,18 +90,18 @@ struct RoundReplica {
   }
   bool push(float gradient, double weight = 1) {
     std::vector<TestTensor<float>> grads;
-    for (const auto& shape : kRoundShapes) grads.emplace_back(shape, gradient);
+    for (const auto& shape : shapes) grads.emplace_back(shape, gradient);
     return push(grads, weight);
   }
   /// Numbers of its own for each rank and push.
   bool push_numbers(std::int32_t rank, std::uint32_t index) {
     std::vector<TestTensor<float>> grads;
-    for (const auto& shape : kRoundShapes) {
+    for (const auto& shape : shapes) {
       grads.emplace_back(shape);
       grads.back().values =
           random_values<float>(grads.back().values.size(), 1000 * static_cast<std::uint32_t>(rank) + index);
     }
-    return push(grads);
+    return push(grads, 1 + 0.1 * rank + 0.3 * index);
   }
   /// A device does, when the step that was queued is its turn.
   bool decides_later() const { return !inner->site().is_host(); }
@@ -369,6 +373,36 @@ TEST(OuterRounds, ARankThatCannotStepIsHeardOfWhereTheRoundEnds) {
   });
 }
 
+/// Before, in and after the outer step: what has been done is not done again.
+TEST(OuterRounds, AnyLoopMayFailAndIsRetriedAlone) {
+  int failing = 0;
+  for (bool fails = true; fails;) {
+    FailingLoops loops;
+    RoundSetup setup;
+    setup.length = 1;
+    setup.shapes = {{100'000}};  // of several chunks
+    RoundReplica replica(nullptr, setup, loops.make());
+    if (replica.decides_later()) GTEST_SKIP() << "a device has no loops of the host's";
+    loops = {.calls = 0, .failing = ++failing};
+    bool applied = false;
+    try {
+      applied = replica.push(2);
+      fails = false;
+    } catch (const Error& failure) {
+      EXPECT_EQ(failure.status(), GRADSTEP_ERR_IO) << failure.what();
+      try {
+        applied = replica.flush();
+      } catch (const Error&) {  // the local step has failed, and nothing was kept of the gradients
+        applied = replica.push(2);
+      }
+    }
+    EXPECT_TRUE(applied);
+    EXPECT_FLOAT_EQ(replica.first(), by_nesterov({2})) << "loop " << failing;
+    EXPECT_EQ(replica.outer->step_count(), 1) << "loop " << failing;
+  }
+  EXPECT_GT(failing, 4) << "the local step, the change, the outer step and the copies";
+}
+
 TEST(OuterRounds, RanksAgreeOnTheOuterOptimizer) {
   run_ranks(2, [](Communicator& comm) {
     RoundSetup setup;
@@ -392,6 +426,7 @@ TEST(OuterRounds, ARoundIsSavedInItsMiddleAndResumed) {
     RoundSetup setup;
     setup.reducer_mode = mode;
     setup.inner_momentum = 0.9;
+    if (mode == GRADSTEP_REDUCER_DENSE) setup.average = GRADSTEP_AVERAGE_WEIGHTED;
     std::string bytes;
     std::vector<std::vector<TestTensor<float>>> middle(2);
     std::vector<float> end;
