@@ -18,6 +18,7 @@
 #include "comm/host_sums.h"
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/random_bytes.h"
 #include "core/shape.h"
 #include "core/trace.h"
 
@@ -34,8 +35,14 @@ struct Handshake {
   std::int32_t rank;
   std::int32_t world_size;
   std::int32_t reduction_order;
-  std::int32_t reserved;
+  std::uint32_t number;  // a random one; that of rank 0 is the communicator's
 };
+
+std::uint32_t random_number() {
+  std::uint32_t number = 0;
+  fill_random(&number, sizeof number);
+  return number;
+}
 
 std::uint64_t host_hash() {
   std::array<char, 256> name{};
@@ -133,7 +140,7 @@ Communicator::~Communicator() = default;
 std::shared_ptr<Communicator> Communicator::handshake(std::shared_ptr<Context> context, std::shared_ptr<Engine> engine,
                                                       const CommSettings& settings, const Deadline& deadline,
                                                       const ConnectInside& connect_inside) {
-  const Handshake own{host_hash(), engine->rank(), engine->world_size(), settings.reduction_order, 0};
+  const Handshake own{host_hash(), engine->rank(), engine->world_size(), settings.reduction_order, random_number()};
   const auto ranks = static_cast<std::size_t>(engine->world_size());
   auto communicator =
       std::make_shared<Communicator>(std::move(context), engine, settings, std::vector<std::uint64_t>(ranks, own.host));
@@ -143,6 +150,7 @@ std::shared_ptr<Communicator> Communicator::handshake(std::shared_ptr<Context> c
     check_handshake(*engine, settings, static_cast<std::int32_t>(r), peers[r]);
     communicator->hosts_[r] = peers[r].host;
   }
+  communicator->connection_.set_number(peers[0].number);
   communicator->channel_.set_ring(by_host(communicator->hosts_));
   if (settings.reduction_order == GRADSTEP_REDUCTION_HOSTS) {
     communicator->group_by_hosts(communicator->hosts_, deadline, connect_inside);
@@ -242,6 +250,7 @@ void Communicator::group_by_hosts(std::vector<std::uint64_t> hosts, const Deadli
   if (connect_inside) {
     const std::vector<std::uint64_t> one_host(members[host].size(), own);
     inside = std::make_shared<Communicator>(connection_.context(), connect_inside(members[host]), ranked, one_host);
+    inside->connection_.set_number(connection_.number() + members[host].front() + 1);
   } else {
     inside = split_with(static_cast<std::int32_t>(host), rank(), ranked, deadline);
   }
@@ -311,8 +320,9 @@ std::shared_ptr<Communicator> Communicator::split_with(std::int32_t color, std::
   struct Choice {
     std::int32_t color;
     std::int32_t key;
+    std::uint32_t number;
   };
-  const Choice own{color, key};
+  const Choice own{color, key, random_number()};
   std::vector<Choice> choices(static_cast<std::size_t>(world_size()));
   std::vector<std::int32_t> members;
   std::shared_ptr<Engine> group;
@@ -339,6 +349,7 @@ std::shared_ptr<Communicator> Communicator::split_with(std::int32_t color, std::
   for (const std::int32_t member : members) hosts.push_back(hosts_[static_cast<std::size_t>(member)]);
   auto part = std::make_shared<Communicator>(connection_.context(), std::move(group), settings, std::move(hosts));
   part->own_channel_ = engine.can_split();
+  part->connection_.set_number(choices[static_cast<std::size_t>(members.front())].number);
   if (connection_.has_own_device_engine()) part->attach_device(device_, nullptr, deadline);
   return part;
 }

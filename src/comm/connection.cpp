@@ -2,24 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/connection.h"
 
-#include <atomic>
 #include <utility>
 
 #include "core/error.h"
 
 namespace gradstep {
 
-namespace {
-
-std::int64_t next_number() {
-  static std::atomic<std::int64_t> made{0};
-  return made++;
-}
-
-}  // namespace
-
 Connection::Connection(std::shared_ptr<Context> context, std::shared_ptr<Engine> engine)
-    : number_(next_number()), context_(std::move(context)), engine_(std::move(engine)) {
+    : context_(std::move(context)), engine_(std::move(engine)) {
   if ((engine_->vtable().device_types & ~(1U << GRADSTEP_DEVICE_CPU)) != 0) device_engine_ = engine_;
 }
 

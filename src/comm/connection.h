@@ -23,8 +23,9 @@ class Connection {
   /// `context` and `engine` are kept; the engine may reach memory of devices, too.
   Connection(std::shared_ptr<Context> context, std::shared_ptr<Engine> engine);
 
-  /// Counts the connections of this process; equal on ranks that make theirs in one order.
+  /// Equal on all ranks, and another one for each communicator: by it a timeline knows calls of one collective.
   std::int64_t number() const { return number_; }
+  void set_number(std::int64_t number) { number_ = number; }
   const std::shared_ptr<Context>& context() const { return context_; }
   Engine& engine() const { return *engine_; }
   const std::shared_ptr<Engine>& shared_engine() const { return engine_; }
@@ -55,7 +56,7 @@ class Connection {
  private:
   void log_failure() noexcept;
 
-  const std::int64_t number_;
+  std::int64_t number_ = 0;
   std::shared_ptr<Context> context_;
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<Engine> device_engine_;

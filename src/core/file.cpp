@@ -105,7 +105,7 @@ NewFile::NewFile(const char* argument, std::string path, mode_t permissions)
 }
 
 NewFile::~NewFile() {
-  if (descriptor_.valid()) unlink(temporary_.c_str());
+  if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 
 void NewFile::fail_io(const char* what, const std::string& path) const {
@@ -127,19 +127,24 @@ void NewFile::write(const void* data, std::size_t size) {
   while (size > 0) {
     const ssize_t written = ::write(descriptor_.get(), bytes, std::min(size, kMost));
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) fail_io("cannot be written", temporary_);
+    if (written <= 0) fail_io("cannot be written", place());
     bytes += written;
     size -= static_cast<std::size_t>(written);
   }
 }
 
 void NewFile::flush() {
-  if (fsync(descriptor_.get()) != 0) fail_io("cannot be flushed to the disk", temporary_);
+  if (fsync(descriptor_.get()) != 0) fail_io("cannot be flushed to the disk", place());
 }
 
 void NewFile::replace() {
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) fail_io("cannot be replaced", path_);
+  appear();
   descriptor_ = FileDescriptor();
+}
+
+void NewFile::appear() {
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) fail_io("cannot be replaced", path_);
+  temporary_.clear();
 }
 
 /// Where a saved file goes, and what is there.

@@ -38,13 +38,16 @@ class NewFile {
   void flush();
   /// Moves it to its path in one step. A link there is replaced, not followed.
   void replace();
+  /// replace() before all is written: more may follow.
+  void appear();
 
  private:
   [[noreturn]] void fail_io(const char* what, const std::string& path) const;
+  const std::string& place() const { return temporary_.empty() ? path_ : temporary_; }
 
   const char* argument_;
   std::string path_;
-  std::string temporary_;
+  std::string temporary_;  // empty = it is at path_
   FileDescriptor descriptor_;
 };
 

@@ -14,20 +14,19 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
+#include "core/file.h"
 #include "core/fork_generation.h"
 #include "core/json_text.h"
 
@@ -68,11 +67,13 @@ struct Nvtx {
 
 /// What start() has begun, until stop().
 struct Recording {
-  std::mutex mutex;  // guards what is not atomic, and the list of threads; taken before a thread's
-  std::FILE* file = nullptr;
+  const std::uint32_t fork_generation = gradstep::fork_generation();
+  Recording* parents = nullptr;
+  std::atomic<bool> is_on = false;
+  std::mutex mutex;  // guards all below; taken before a thread's
+  std::unique_ptr<NewFile> file;
   std::string path;
-  int error = 0;
-  std::atomic<std::uint32_t> fork_generation = 0;
+  std::optional<Error> failure;  // the first one of the file
   std::vector<std::shared_ptr<Thread>> threads;
   std::int32_t rank = 0;
   std::int32_t world_size = 0;  // 0 = unknown
@@ -83,9 +84,16 @@ Nvtx& nvtx() {
   return found;
 }
 
+/// A forked child has its own: a thread that it does not have may have locked its parent's.
 Recording& recording() {
-  static Recording now;
-  return now;
+  static std::atomic<Recording*> latest{new Recording};  // never freed: threads may end after the process's statics
+  Recording* now = latest.load();
+  if (now->fork_generation != fork_generation()) [[unlikely]] {
+    auto own = std::make_unique<Recording>();
+    own->parents = now;
+    if (latest.compare_exchange_strong(now, own.get())) now = own.release();
+  }
+  return *now;
 }
 
 std::int64_t now() {
@@ -107,25 +115,6 @@ void find_nvtx() {
   }
 }
 
-Thread& this_thread() {
-  thread_local const std::shared_ptr<Thread> own = [] {
-    auto made = std::make_shared<Thread>();
-    Recording& to = recording();
-    const std::lock_guard lock(to.mutex);
-    std::erase_if(to.threads, [](const auto& old) { return old.use_count() == 1 && old->ended.empty(); });
-    to.threads.push_back(made);
-    return made;
-  }();
-  return *own;
-}
-
-/// The recording is locked.
-void write(const std::string& line) {
-  Recording& to = recording();
-  if (to.file == nullptr) return;
-  if (std::fputs(line.c_str(), to.file) < 0 && to.error == 0) to.error = errno;
-}
-
 std::string line_of(const Event& event, std::int64_t thread) {
   std::string numbers;
   for (const Number& number : std::span(event.numbers).first(event.count)) {
@@ -145,12 +134,42 @@ std::string metadata(const char* name, const std::string& arguments, const char*
                      ::getpid(), arguments);
 }
 
+/// The recording is locked.
+void write(const std::string& text) {
+  Recording& to = recording();
+  if (to.file == nullptr || to.failure) return;
+  try {
+    to.file->write(text.data(), text.size());
+  } catch (const Error& failure) {
+    to.failure = failure;
+  }
+}
+
 /// The recording and the thread are locked.
 void write_ended(Thread& thread) {
   std::string lines;
   for (const Event& event : thread.ended) lines += line_of(event, thread.id);
   thread.ended.clear();
   write(lines);
+}
+
+Thread& this_thread() {
+  thread_local std::shared_ptr<Thread> own;
+  thread_local Recording* known = nullptr;
+  Recording& to = recording();
+  if (known == &to) return *own;
+  auto made = std::make_shared<Thread>();
+  const std::lock_guard lock(to.mutex);
+  std::erase_if(to.threads, [](const auto& old) {
+    if (old.use_count() > 1) return false;
+    const std::lock_guard ended(old->mutex);
+    write_ended(*old);
+    return true;
+  });
+  to.threads.push_back(made);
+  own = std::move(made);
+  known = &to;
+  return *own;
 }
 
 /// Ranks with the same text read the same clock.
@@ -168,10 +187,6 @@ void stop_at_exit() noexcept {
   }
 }
 
-[[noreturn]] void fail_io(const std::string& path, int error) {
-  fail(GRADSTEP_ERR_IO, "path: '{}': {}", path, std::strerror(error));
-}
-
 /// The recording is locked.
 void write_rank() {
   const Recording& to = recording();
@@ -181,30 +196,22 @@ void write_rank() {
   write(metadata("process_sort_index", fmt::format("\"sort_index\":{}", to.rank)));
 }
 
-bool is_of_parent() { return recording().fork_generation != fork_generation(); }
-
 }  // namespace
 
 void start(const std::string& path) {
   watch_forks();
   Recording& to = recording();
   const std::lock_guard lock(to.mutex);
-  if (is_on.load() && !is_of_parent()) {
-    fail(GRADSTEP_ERR_INVALID_STATE, "trace: it is on already, into '{}'", to.path);
-  }
+  if (to.is_on) fail(GRADSTEP_ERR_INVALID_STATE, "trace: it is on already, into '{}'", to.path);
   find_nvtx();
-  std::FILE* file = nullptr;
   if (!path.empty()) {
-    file = std::fopen(path.c_str(), "we");
-    if (file == nullptr) fail_io(path, errno);
-    std::setvbuf(file, nullptr, _IONBF, 0);  // a forked child has nothing to flush
+    to.file = std::make_unique<NewFile>("path", path, 0666);
+    to.file->appear();
   } else if (!nvtx().is_found()) {
     fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "path: is NULL, and no library with NVTX's ranges is loaded");
   }
-  to.file = file;
   to.path = path;
-  to.error = 0;
-  to.fork_generation = fork_generation();
+  to.failure.reset();
   for (const auto& thread : to.threads) {
     const std::lock_guard own(thread->mutex);
     thread->ended.clear();
@@ -215,37 +222,38 @@ void start(const std::string& path) {
   write_rank();
   static const int registered = std::atexit(stop_at_exit);
   static_cast<void>(registered);
+  to.is_on = true;
   is_on = true;
 }
 
 void stop() {
   Recording& to = recording();
-  if (!is_on.exchange(false) || is_of_parent()) return;
   const std::lock_guard lock(to.mutex);
-  if (to.file == nullptr) return;
+  if (!to.is_on.exchange(false)) return;
+  is_on = false;
   for (const auto& thread : to.threads) {
     const std::lock_guard own(thread->mutex);
     write_ended(*thread);
   }
   write("\n]\n");
-  std::FILE* file = std::exchange(to.file, nullptr);
-  if (std::fclose(file) != 0 && to.error == 0) to.error = errno;
-  if (to.error != 0) fail_io(to.path, to.error);
+  to.file.reset();
+  if (to.failure) throw *to.failure;
 }
 
 void set_rank(std::int32_t rank, std::int32_t world_size) {
   Recording& to = recording();
   const std::lock_guard lock(to.mutex);
+  if (world_size < to.world_size) return;
   to.rank = rank;
   to.world_size = world_size;
-  if (is_on.load() && !is_of_parent()) write_rank();
+  write_rank();
 }
 
 bool begin(const char* category, const char* name, std::span<const Number> numbers) noexcept {
   Event event{category, name, 0, 0, {}, std::min(numbers.size(), kMostNumbers), false};
   std::copy_n(numbers.begin(), event.count, event.numbers.begin());
   try {
-    if (is_of_parent()) return false;
+    if (!recording().is_on) return false;
     this_thread().open.push_back(event);
   } catch (...) {
     return false;
@@ -261,7 +269,7 @@ bool begin(const char* category, const char* name, std::span<const Number> numbe
 
 void end() noexcept {
   try {
-    if (is_of_parent()) return;
+    if (!recording().is_on) return;
     const std::int64_t ended_at = now();
     Thread& thread = this_thread();
     if (thread.open.empty()) return;

@@ -30,7 +30,7 @@ struct Number {
 void start(const std::string& path);
 /// Completes the file; nothing if it is off. Throws IO.
 void stop();
-/// Who writes, as the communicator says that was connected last. Remembered where it is off.
+/// Who writes: the rank in the largest communicator so far. Remembered where it is off.
 void set_rank(std::int32_t rank, std::int32_t world_size);
 
 /// False where no memory is left, or in a forked child: then there is nothing to end().

@@ -46,7 +46,8 @@ struct Progress {
   std::int64_t recoveries = 0;
   std::int64_t recovered_at = 0;  ///< windows at the last of them
 
-  /// The local step of the window is done, and what follows is missing. `in_rounds`: there is an outer optimizer.
+  /// The local step of the window is done, and its exchange or outer step is not. `in_rounds`: there is an outer
+  /// optimizer.
   bool is_stepped(bool in_rounds) const {
     return window == Window::stepped || (in_rounds && window == Window::reduced);
   }

@@ -217,7 +217,8 @@ GRADSTEP_API gradstep_status gradstep_comm_options_init(gradstep_comm_options* o
  * run on one machine, at a local socket that answers this user alone; else at rank 0, which listens at MASTER_ADDR
  * (Slurm: the step's first machine), port GRADSTEP_PORT, else MASTER_PORT + 1 (Slurm: 20000 + job id modulo 10000).
  * A process makes such calls one after the other, in the same order on all ranks; they need no generation. Any
- * process that reaches the port and knows the job's variables can join, as with torch.distributed's store.
+ * process that reaches the port and knows the job's variables can join, as with torch.distributed's store. GRADSTEP_JOB
+ * is a variable of the job, too: a text that strangers do not know, or that tells two jobs apart.
  *
  * shm takes at most 256 ranks, which must see each other's processes (one machine, one namespace of process numbers,
  * one user) through /proc; it uses at most 1 MiB of memory per rank, or 16 KiB per pair of ranks if that is more, and

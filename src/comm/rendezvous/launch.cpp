@@ -206,7 +206,8 @@ std::string first_host(std::string_view hosts) {
 
 std::string job_text(const Launch& launch, Environment environment) {
   std::string text = fmt::format("{} ranks by {}", launch.world_size, launch.launcher->name);
-  for (const char* variable : {"MASTER_PORT", "PET_MASTER_PORT", launch.launcher->job[0], launch.launcher->job[1]}) {
+  for (const char* variable :
+       {"GRADSTEP_JOB", "MASTER_PORT", "PET_MASTER_PORT", launch.launcher->job[0], launch.launcher->job[1]}) {
     if (variable == nullptr) continue;
     const char* value = environment(variable);
     text += fmt::format("; {} = {}", variable, value == nullptr ? "" : value);

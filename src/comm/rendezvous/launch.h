@@ -61,7 +61,8 @@ MeetingPoint meeting_point(const Launch& launch, Environment environment);
 /// The first name in Slurm's shorthand: node03 of "node[03-07,9],gpu1".
 std::string first_host(std::string_view hosts);
 
-/// Equal for all ranks of a job, whatever machine they are on.
+/// Equal for all ranks of a job, whatever machine they are on. GRADSTEP_JOB, which the user may set, tells jobs apart
+/// whose other variables are equal, and strangers do not know it.
 std::string job_text(const Launch& launch, Environment environment);
 
 /// The nearest ancestor of this process that was started without a rank: the launcher, whatever scripts are in between.

@@ -16,11 +16,13 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "comm/engines/peer_processes.h"
 #include "comm/rendezvous/socket.h"
 #include "comm/rendezvous/tcp_store_server.h"
 #include "core/error.h"
@@ -32,6 +34,7 @@ namespace gradstep {
 namespace {
 
 constexpr std::chrono::milliseconds kPause{20};
+constexpr std::int64_t kAttemptMs = 2000;  // for which one address may keep silent
 
 tcp_store::Token token_of(const std::string& job) {
   const std::uint64_t halves[] = {hash_bytes(job.data(), job.size()),
@@ -91,16 +94,20 @@ std::pair<NetworkAddress, NetworkAddress> served_at(const MeetingPoint& point) {
 /// A store among the ranks of a job. That of rank 0 knows at which address other machines have called it.
 class LaunchedStore final : public Store {
  public:
-  LaunchedStore(std::unique_ptr<Store> client, std::shared_ptr<const StoreVisitors> visitors, std::string place)
-      : client_(std::move(client)), visitors_(std::move(visitors)), place_(std::move(place)) {}
+  LaunchedStore(std::unique_ptr<Store> client, std::shared_ptr<const StoreVisitors> visitors, std::string place,
+                bool is_for_machines = false)
+      : client_(std::move(client)),
+        visitors_(std::move(visitors)),
+        place_(std::move(place)),
+        is_for_machines_(is_for_machines) {}
 
   void set(const std::string& key, const void* data, std::size_t length) override { client_->set(key, data, length); }
   bool get(const std::string& key, void* data, std::size_t& length, const Deadline& deadline) override {
     return client_->get(key, data, length, deadline);
   }
   std::optional<NetworkAddress> reached_from() const override {
-    const auto called = visitors_ != nullptr ? visitors_->reached_at() : std::nullopt;
-    return called ? called : client_->reached_from();
+    // Rank 0 calls itself over loopback, which says nothing of how others reach it.
+    return visitors_ != nullptr && is_for_machines_ ? visitors_->reached_at() : client_->reached_from();
   }
   std::string about() const override {
     if (visitors_ == nullptr) return fmt::format(" (they meet at {})", place_);
@@ -112,11 +119,28 @@ class LaunchedStore final : public Store {
   std::unique_ptr<Store> client_;
   std::shared_ptr<const StoreVisitors> visitors_;
   std::string place_;
+  bool is_for_machines_;
 };
 
-/// The store that this process has served last, if it still does: its place becomes free.
-std::weak_ptr<StoreVisitors>& latest_served() {
-  static std::weak_ptr<StoreVisitors> latest;
+/// The store that this process has served last, until it ends: then its place is free.
+class LatestServed {
+ public:
+  void set(const std::shared_ptr<StoreVisitors>& visitors) {
+    const std::lock_guard lock(mutex_);
+    latest_ = visitors;
+  }
+  bool is_there() const {
+    const std::lock_guard lock(mutex_);
+    return !latest_.expired();
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::weak_ptr<StoreVisitors> latest_;
+};
+
+LatestServed& latest_served() {
+  static LatestServed latest;
   return latest;
 }
 
@@ -135,11 +159,11 @@ struct Meeting {
       try {
         const auto patience = std::chrono::milliseconds(std::max<std::int64_t>(1, deadline.remaining_ms()));
         serve_tcp_store(listen_at(at), token, {.patience = patience}, visitors);
-        latest_served() = visitors;
+        latest_served().set(visitors);
         return visitors;
       } catch (const Error& error) {
         if (error.status() != GRADSTEP_ERR_IO) throw;
-        if (latest_served().expired() || deadline.passed()) {
+        if (!latest_served().is_there() || deadline.passed()) {
           fail(GRADSTEP_ERR_IO, "rank 0 cannot listen at {}: {} (GRADSTEP_PORT names another port)", place,
                error.what());
         }
@@ -154,10 +178,10 @@ struct Meeting {
     std::string failure = "nobody is there";
     while (!deadline.passed()) {
       for (const NetworkAddress& address : addresses(failure)) {
+        poll();
         try {
-          auto store = call_tcp_store({address, token}, launch.rank, launch.world_size, deadline);
-          store->set(fmt::format("here/{}", launch.rank), nullptr, 0);
-          return store;
+          const auto attempt = Deadline::after_ms(std::min(kAttemptMs, deadline.remaining_ms()));
+          return try_tcp_store({address, token}, launch.rank, launch.world_size, attempt, deadline);
         } catch (const Error& error) {
           if (error.status() != GRADSTEP_ERR_IO && error.status() != GRADSTEP_ERR_TIMEOUT) throw;
           failure = error.what();
@@ -177,7 +201,8 @@ struct Meeting {
   std::unique_ptr<Store> open(const NetworkAddress& served, const NetworkAddress& called) const {
     auto visitors = serve(served);
     auto client = call([&](std::string&) { return std::vector{called}; });
-    return std::make_unique<LaunchedStore>(std::move(client), std::move(visitors), place);
+    const bool is_for_machines = served.family() != AF_UNIX && !served.is_loopback();
+    return std::make_unique<LaunchedStore>(std::move(client), std::move(visitors), place, is_for_machines);
   }
 };
 
@@ -190,17 +215,19 @@ std::int64_t next_launched_call() {
 
 std::unique_ptr<Store> open_launched_store(const Launch& launch, Environment environment, std::int64_t call,
                                            const Deadline& deadline, FunctionRef<void()> poll) {
+  const std::string job = job_text(launch, environment);
   if (const char* folder = environment("GRADSTEP_STORE"); folder != nullptr) {
     ::mkdir(folder, 0700);  // where it fails, so does what is made inside
-    return open_directory_store(fmt::format("{}/connect.{}", folder, call));
+    return open_directory_store(fmt::format("{}/connect.{:016x}.{}", folder, hash_bytes(job.data(), job.size()), call));
   }
-  const std::string job = fmt::format("{}; call {}", job_text(launch, environment), call);
-  Meeting meeting{launch, deadline, poll, token_of(job), "this machine's local socket"};
+  const std::string in_call = fmt::format("{}; call {}", job, call);
+  Meeting meeting{launch, deadline, poll, token_of(in_call), "this machine's local socket"};
   if (launch.one_machine) {
     // Each machine counts torchrun's attempts by itself, so they tell them apart on one machine alone.
     const char* attempt = environment("TORCHELASTIC_RESTART_COUNT");
-    const std::string own = fmt::format("{}; {}; attempt {}; {}", ::geteuid(), launcher_process(launch),
-                                        attempt == nullptr ? "" : attempt, job);
+    // Containers may share the names of sockets, and each has a process of any number.
+    const std::string own = fmt::format("{}; {} of {}; attempt {}; {}", ::geteuid(), launcher_process(launch),
+                                        process_space(), attempt == nullptr ? "" : attempt, in_call);
     const auto at = local_socket(fmt::format("gradstep-{:016x}", hash_bytes(own.data(), own.size())));
     if (launch.rank == 0) return meeting.open(at, at);
     auto client = meeting.call([&](std::string&) { return std::vector{at}; });

@@ -17,9 +17,9 @@ namespace gradstep {
 /// How often this process has looked for its peers before, counted by this call: all ranks do that in one order.
 std::int64_t next_launched_call();
 
-/// In this order: the folder `GRADSTEP_STORE`/connect.<call>; on one machine a store of rank 0's at a local socket that
-/// answers this user alone; else one of rank 0's at meeting_point(). `poll` is asked meanwhile, and throws to end the
-/// wait. Throws INVALID_ARGUMENT, TIMEOUT or IO (the place is taken).
+/// In this order: the folder `GRADSTEP_STORE`/connect.<job>.<call>; on one machine a store of rank 0's at a local
+/// socket that answers this user alone; else one of rank 0's at meeting_point(). `poll` is asked meanwhile, and throws
+/// to end the wait. Throws INVALID_ARGUMENT, TIMEOUT or IO (the place is taken).
 std::unique_ptr<Store> open_launched_store(const Launch& launch, Environment environment, std::int64_t call,
                                            const Deadline& deadline, FunctionRef<void()> poll);
 

@@ -129,6 +129,16 @@ bool NetworkAddress::is_loopback() const {
   return family() == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
 }
 
+NetworkAddress NetworkAddress::unmapped() const {
+  const auto& v6 = *reinterpret_cast<const sockaddr_in6*>(&storage);
+  if (family() != AF_INET6 || !IN6_IS_ADDR_V4MAPPED(&v6.sin6_addr)) return *this;
+  sockaddr_in v4{};
+  v4.sin_family = AF_INET;
+  v4.sin_port = v6.sin6_port;
+  std::memcpy(&v4.sin_addr, v6.sin6_addr.s6_addr + 12, sizeof v4.sin_addr);
+  return copy_of(reinterpret_cast<const sockaddr*>(&v4), sizeof v4);
+}
+
 std::string NetworkAddress::text() const {
   std::array<char, NI_MAXHOST> name{};
   const int failed =

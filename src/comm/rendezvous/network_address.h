@@ -25,6 +25,8 @@ struct NetworkAddress {
   bool is_link_local() const;
   /// Whether it leads to the machine itself, on every machine.
   bool is_loopback() const;
+  /// An IPv4 address in IPv6's form, as sockets of both have it, as IPv4; else itself.
+  NetworkAddress unmapped() const;
   /// Numeric, without the port.
   std::string text() const;
 };

@@ -60,7 +60,7 @@ NetworkAddress local_address(const FileDescriptor& socket) {
   if (::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address.storage), &address.length) != 0) {
     fail_io("getsockname");
   }
-  return address;
+  return address.unmapped();
 }
 
 bool is_of_this_user(const FileDescriptor& socket) {

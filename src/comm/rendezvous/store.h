@@ -48,8 +48,8 @@ std::unique_ptr<Store> wrap_host_store(const gradstep_store& store);
 std::unique_ptr<Store> connect_tcp_store(const void* id, std::size_t id_length, std::int32_t rank,
                                          std::int32_t world_size, const Deadline& deadline);
 
-/// One call to such a server. Throws TIMEOUT or IO.
-std::unique_ptr<Store> call_tcp_store(const tcp_store::Id& id, std::int32_t rank, std::int32_t world_size,
-                                      const Deadline& deadline);
+/// One call to such a server, which must answer by `attempt`. Throws TIMEOUT or IO.
+std::unique_ptr<Store> try_tcp_store(const tcp_store::Id& id, std::int32_t rank, std::int32_t world_size,
+                                     const Deadline& attempt, const Deadline& deadline);
 
 }  // namespace gradstep

@@ -63,6 +63,12 @@ class TcpStoreClient final : public Store {
     return false;
   }
 
+  /// Has the store's answer by the deadline, and goes on until `later`.
+  void greet(std::int32_t rank, const Deadline& later) {
+    set("here/" + std::to_string(rank), nullptr, 0);
+    deadline_ = later;
+  }
+
   std::optional<NetworkAddress> reached_from() const override {
     const NetworkAddress own = local_address(socket_);
     return own.family() == AF_UNIX ? loopback_address() : own;
@@ -170,19 +176,24 @@ class TcpStoreClient final : public Store {
   std::string received_;  // of its answer
 };
 
+Hello hello_of(const Id& id, std::int32_t rank, std::int32_t world_size) {
+  return {id.token, htonl(static_cast<std::uint32_t>(rank)), htonl(static_cast<std::uint32_t>(world_size))};
+}
+
 }  // namespace
 
-std::unique_ptr<Store> call_tcp_store(const Id& id, std::int32_t rank, std::int32_t world_size,
-                                      const Deadline& deadline) {
-  const Hello hello{id.token, htonl(static_cast<std::uint32_t>(rank)), htonl(static_cast<std::uint32_t>(world_size))};
-  return std::make_unique<TcpStoreClient>(id.address, hello, deadline);
+std::unique_ptr<Store> try_tcp_store(const Id& id, std::int32_t rank, std::int32_t world_size, const Deadline& attempt,
+                                     const Deadline& deadline) {
+  auto client = std::make_unique<TcpStoreClient>(id.address, hello_of(id, rank, world_size), attempt);
+  client->greet(rank, deadline);
+  return client;
 }
 
 std::unique_ptr<Store> connect_tcp_store(const void* id_bytes, std::size_t id_length, std::int32_t rank,
                                          std::int32_t world_size, const Deadline& deadline) {
   const Id id = decode(id_bytes, id_length);
   try {
-    return call_tcp_store(id, rank, world_size, deadline);
+    return std::make_unique<TcpStoreClient>(id.address, hello_of(id, rank, world_size), deadline);
   } catch (const Error& error) {
     const char* hint = id.address.is_loopback()
                            ? "; or it runs on another machine, and must give gradstep_comm_unique_id a "

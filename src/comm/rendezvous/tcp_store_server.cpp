@@ -220,7 +220,7 @@ class Server {
       }
     }
     if (was_stranger && !client.is_stranger() && visitors_ != nullptr) {
-      visitors_->add(contents_.ranks, local_address(client.socket));
+      visitors_->add(client.session.rank(), local_address(client.socket));
     }
     write_to(client);
   }
@@ -292,9 +292,9 @@ std::set<std::uint32_t> StoreVisitors::ranks() const {
   return ranks_;
 }
 
-void StoreVisitors::add(const std::set<std::uint32_t>& ranks, const NetworkAddress& at) {
+void StoreVisitors::add(std::uint32_t rank, const NetworkAddress& at) {
   const std::lock_guard lock(mutex_);
-  ranks_ = ranks;
+  ranks_.insert(rank);
   if (at.family() != AF_UNIX && !at.is_loopback()) reached_at_ = at;
 }
 

@@ -31,7 +31,7 @@ class StoreVisitors {
   /// The address of this machine at which a rank of another one has called; nullopt = none has.
   std::optional<NetworkAddress> reached_at() const;
   std::set<std::uint32_t> ranks() const;
-  void add(const std::set<std::uint32_t>& ranks, const NetworkAddress& at);
+  void add(std::uint32_t rank, const NetworkAddress& at);
 
  private:
   mutable std::mutex mutex_;

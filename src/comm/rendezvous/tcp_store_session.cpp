@@ -57,7 +57,8 @@ bool Session::take_hello() {
   }
   member_ = true;
   contents_.world_size = std::max<std::size_t>(contents_.world_size, ntohl(hello.world_size));
-  contents_.ranks.insert(ntohl(hello.rank));
+  rank_ = ntohl(hello.rank);
+  contents_.ranks.insert(rank_);
   return true;
 }
 

@@ -38,6 +38,8 @@ class Session {
   explicit Session(Contents& contents) : contents_(contents) {}
 
   bool is_member() const { return member_; }
+  /// As a member has said it.
+  std::uint32_t rank() const { return rank_; }
   /// It has shown another token or broken the rules of tcp_store.h: it gets no answer, and nothing more is taken.
   bool is_broken() const { return broken_; }
 
@@ -68,6 +70,7 @@ class Session {
 
   Contents& contents_;
   bool member_ = false;
+  std::uint32_t rank_ = 0;
   bool broken_ = false;
   std::string received_;  // not yet understood
   std::string unsent_;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -124,13 +125,14 @@ TEST_F(Trace, ManyEventsAreWrittenBeforeTheEnd) {
 TEST_F(Trace, TheRankIsSaidWheneverItIsKnown) {
   trace::set_rank(2, 4);
   trace::start(path("rank"));
-  trace::set_rank(1, 3);
+  trace::set_rank(1, 3);  // in a group of ranks, beside the world
+  trace::set_rank(5, 6);
   trace::stop();
   std::vector<nlohmann::json> ranks;
   for (const auto& event : read(path("rank"))) {
     if (event.at("name") == "rank") ranks.push_back(event.at("args"));
   }
-  EXPECT_EQ(ranks, (std::vector<nlohmann::json>{{{"rank", 2}, {"ranks", 4}}, {{"rank", 1}, {"ranks", 3}}}));
+  EXPECT_EQ(ranks, (std::vector<nlohmann::json>{{{"rank", 2}, {"ranks", 4}}, {{"rank", 5}, {"ranks", 6}}}));
 }
 
 TEST_F(Trace, ErrorsNameThePath) {
@@ -160,6 +162,70 @@ TEST_F(Trace, AForkedChildWritesNothing) {
   const auto found = phases(path("fork"));
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].at("name"), "pack");
+}
+
+TEST_F(Trace, AForkedChildMayWriteAFileOfItsOwn) {
+  trace::start(path("parent"));
+  const pid_t child = fork();
+  if (child == 0) {
+    trace::start(path("child"));
+    {
+      const Phase phase("step");
+    }
+    trace::stop();
+    std::exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  trace::stop();
+  EXPECT_TRUE(phases(path("parent")).empty());
+  ASSERT_EQ(phases(path("child")).size(), 1U);
+  EXPECT_EQ(phases(path("child"))[0].at("pid"), child);
+}
+
+/// What a thread holds that the child does not have stays locked in the parent's memory.
+TEST_F(Trace, AChildOfAForkWhileOthersWriteIsNotBlocked) {
+  trace::start(path("busy"));
+  std::atomic<bool> goes_on{true};
+  std::thread writer([&] {
+    while (goes_on) const Phase phase("pack");
+  });
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      trace::set_rank(0, 1);
+      trace::start(path("busy_child"));
+      trace::stop();
+      std::_Exit(0);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  goes_on = false;
+  writer.join();
+}
+
+TEST_F(Trace, ALinkIsReplacedAndNotFollowed) {
+  std::filesystem::remove(path("link"));
+  std::ofstream(path("target")) << "kept";
+  std::filesystem::create_symlink(path("target"), path("link"));
+  trace::start(path("link"));
+  trace::stop();
+  EXPECT_FALSE(std::filesystem::is_symlink(path("link")));
+  EXPECT_EQ(std::filesystem::file_size(path("target")), 4U);
+}
+
+TEST_F(Trace, EventsOfEndedThreadsAreWrittenWhenOthersBegin) {
+  trace::start(path("ended"));
+  const auto before = std::filesystem::file_size(path("ended"));
+  std::thread([] { const Phase phase("pack"); }).join();
+  std::thread([] { const Phase phase("step"); }).join();
+  EXPECT_GT(std::filesystem::file_size(path("ended")), before);
+  trace::stop();
+  EXPECT_EQ(phases(path("ended")).size(), 2U);
 }
 
 /// Last: what is found stays.

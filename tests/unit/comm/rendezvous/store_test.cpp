@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The stores through which ranks meet.
+#include <arpa/inet.h>
 #include <ifaddrs.h>
 
 #include <cstring>
@@ -206,6 +207,20 @@ bool has_route_out() {
   NetworkAddress somewhere = ipv4(0xC0000201);
   somewhere.set_port(9);
   return ::connect(probe.get(), somewhere.get(), somewhere.length) == 0;
+}
+
+TEST(NetworkAddress, AnIpv4AddressInIpv6sFormIsUnmapped) {
+  NetworkAddress mapped;
+  auto& v6 = reinterpret_cast<sockaddr_in6&>(mapped.storage);
+  v6.sin6_family = AF_INET6;
+  ASSERT_EQ(inet_pton(AF_INET6, "::ffff:127.0.0.1", &v6.sin6_addr), 1);
+  mapped.length = sizeof v6;
+  mapped.set_port(4711);
+  EXPECT_FALSE(mapped.is_loopback());
+  EXPECT_TRUE(mapped.unmapped().is_loopback());
+  EXPECT_EQ(mapped.unmapped().text(), "127.0.0.1");
+  EXPECT_EQ(mapped.unmapped().port(), 4711);
+  EXPECT_EQ(loopback_address().unmapped().text(), "127.0.0.1");
 }
 
 /// A store that does not say from where it is reached may be one that other machines use.
