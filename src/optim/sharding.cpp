@@ -69,7 +69,7 @@ Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Com
   if (!is_whole()) params.emplace(schema, slices_);
   const std::int64_t params_bytes = params ? params->total_bytes() : 0;
   arena_ = site_.allocate(static_cast<std::size_t>(std::max(arena_bytes(gradient_regions_), params_bytes)),
-                          /*zeroed=*/false);
+                          /*zeroed=*/true);  // what lies between blocks travels, too
   place_gradients(schema);
   if (params) parameters_.place(schema, slices_, comm_->rank(), std::move(*params));
   for (std::size_t i = 0; i < schema.size(); ++i) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is stored of moments below the smallest normal number.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -79,12 +80,14 @@ TYPED_TEST(SubnormalState, AMomentThatFallsBelowTheSmallestNormalNumberBecomesTh
 TYPED_TEST(SubnormalState, AMeanSquareOfTinyGradientsIsZeroAndTheStepStillFollowsTheFirstMoment) {
   using T = TypeParam;
   Tiny<T> tiny(rule_of(find_rule("adam"), {{"epsilon", 1e-6, nullptr}}));
-  const std::vector<T> before = tiny.param.values;
+  std::ranges::fill(tiny.param.values, T{0});
   tiny.step(std::sqrt(kSmallest<T>));
   for (const T v : tiny.state("exp_avg_sq")) EXPECT_EQ(v, 0);
   const std::vector<T> moment = tiny.state("exp_avg");
   for (std::size_t i = 0; i < moment.size(); ++i) EXPECT_NEAR(moment[i] / (T(0.1) * tiny.grad.values[i]), 1, 1e-6);
-  EXPECT_EQ(before, tiny.param.values) << "changes of 1e-16 and less are lost beside parameters";
+  for (std::size_t i = 0; i < moment.size(); ++i) {
+    EXPECT_NEAR(tiny.param.values[i] / (T(-0.01 / 1e-6) * tiny.grad.values[i]), 1, 1e-5) << "element " << i;
+  }
 }
 
 TYPED_TEST(SubnormalState, ARuleOfTextStoresWhatTheCompiledRuleStores) {
