@@ -728,6 +728,9 @@ typedef struct gradstep_updater_options {
   double clip_value;
   double grad_scale;
   gradstep_optimizer* outer;
+  int32_t outer_fragments;
+  int32_t outer_delay;
+  double outer_mix;
 } gradstep_updater_options;
 typedef struct gradstep_updater_statistics {
   uint32_t struct_size;

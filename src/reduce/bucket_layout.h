@@ -15,6 +15,11 @@
 
 namespace gradstep {
 
+struct BucketRange {
+  std::size_t first = 0;
+  std::size_t end = 0;
+};
+
 class BucketLayout {
  public:
   struct Place {

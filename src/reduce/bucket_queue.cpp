@@ -23,10 +23,10 @@ BucketQueue::BucketQueue(std::vector<std::shared_ptr<Communicator>> channels, co
 
 BucketQueue::~BucketQueue() { halt(); }
 
-void BucketQueue::open() {
+void BucketQueue::open(std::size_t first) {
   const std::lock_guard lock(mutex_);
-  full_ = done_ = 0;
-  for (std::size_t k = 0; k < tracks_.size(); ++k) tracks_[k].next = k;
+  first_ = full_ = done_ = first;
+  for (std::size_t b = first; b < first + tracks_.size(); ++b) tracks_[b % tracks_.size()].next = b;
   limit_.reset();
   failure_ = GRADSTEP_OK;
   is_broken_ = false;
@@ -87,7 +87,7 @@ bool BucketQueue::is_idle() const {
 
 bool BucketQueue::has_left() const {
   const std::lock_guard lock(mutex_);
-  return failure_ == GRADSTEP_OK ? full_ > 0 : done_ > 0 || is_of_this_rank(failure_);
+  return failure_ == GRADSTEP_OK ? full_ > first_ : done_ > first_ || is_of_this_rank(failure_);
 }
 
 void BucketQueue::halt() noexcept {

@@ -35,8 +35,8 @@ class BucketQueue {
   BucketQueue(const BucketQueue&) = delete;
   BucketQueue& operator=(const BucketQueue&) = delete;
 
-  /// A new window. Nothing of the last one is running.
-  void open();
+  /// A new window, of the buckets from `first` on. Nothing of the last one is running.
+  void open(std::size_t first = 0);
   /// No exchange that begins in this window from now on outlives `deadline`.
   void limit(const Deadline& deadline);
   /// The buckets before `end` are full. Lets them leave and returns at once; where the channel does not overlap, when
@@ -90,8 +90,9 @@ class BucketQueue {
 
   ForkSafe<std::condition_variable> exchanged_{std::in_place};  // full_, done_ or a failure has changed
   mutable std::mutex mutex_;              // guards all below, and what tracks have, while progress threads serve
-  std::size_t full_ = 0;                  // buckets that may leave
-  std::size_t done_ = 0;                  // how many are exchanged
+  std::size_t first_ = 0;                 // bucket of the window
+  std::size_t full_ = 0;                  // buckets before it may leave
+  std::size_t done_ = 0;                  // first_ and how many are exchanged
   std::optional<Deadline> limit_;         // of exchanges that progress threads begin; else as long as any call
   std::vector<Clock::time_point> ended_;  // by bucket
   gradstep_status failure_ = GRADSTEP_OK;

@@ -32,13 +32,14 @@ Reducer::Reducer(const std::shared_ptr<Context>& context, Communicator& comm, co
       memory_(resources_, layout_, control_),
       queue_(resources_.channels(), layout_.buckets(), resources_.may_overlap()) {}
 
-void Reducer::open_window(double weight) {
+void Reducer::open_window(double weight, std::optional<BucketRange> range) {
   check_weight(weight);
   if (control_.is_weighted()) check_weight(weight, rank_weights(schema_.is_all_f64()));
   outcome_.forget();
   resources_.begin_window(weight);
   control_.begin(weight);
-  queue_.open();
+  exchanged_ = range.value_or(BucketRange{0, layout_.buckets().size()});
+  queue_.open(exchanged_.first);
   resources_.join();  // of a window that has failed something may be left
   packing_.begin(control_.is_weighted() ? weight : 1);
   open_ = true;  // now that nothing can fail
@@ -49,7 +50,12 @@ void Reducer::begin(double weight) {
   open_window(weight);
 }
 
+void Reducer::check_not_sent() const {
+  if (is_sent_) fail(GRADSTEP_ERR_INVALID_STATE, "reducer: an updater's changes are on their way");
+}
+
 void Reducer::push(std::size_t index, const Array& grad) {
+  check_not_sent();
   if (open_ && packing_.is_packed(index)) {
     fail(GRADSTEP_ERR_INVALID_STATE, "index: parameter {} ('{}') was pushed already in this window", index,
          schema_[index].name);
@@ -61,6 +67,7 @@ void Reducer::push(std::size_t index, const Array& grad) {
 }
 
 void Reducer::wait(const BufferList& results) {
+  check_not_sent();
   if (!results.empty()) layout_.check_brings_all("results");
   if (!open_) open_window(1);  // this rank had no gradient at all; the others may
   finish_window(results, comm().deadline());
@@ -145,38 +152,79 @@ void Reducer::exchange_window(const BufferList& grads, double weight, const Buff
   finish_window(results, deadline);
 }
 
+BufferList Reducer::targets_of(BucketRange range, const BufferList& arrays) {
+  targets_.assign(arrays.begin(), arrays.end());
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    const std::size_t bucket = layout_.place_of(i).bucket;
+    if (bucket < range.first || bucket >= range.end) targets_[i].data = nullptr;  // stays as it is
+  }
+  return {targets_, /*version=*/0};
+}
+
+void Reducer::send(BucketRange range, const BufferList& grads, double weight) {
+  check_closed();
+  layout_.check_brings_all("fragments");
+  check_channel(comm());
+  open_window(weight, range);
+  is_sent_ = true;
+  const Deadline deadline = comm().deadline();
+  try {
+    for (std::size_t b = range.first; b < range.end; ++b) {
+      packing_.pack(*layout_.buckets()[b], grads);
+      layout_.buckets()[b]->note_packed();
+      queue_.let_leave(b + 1, deadline);
+    }
+  } catch (...) {
+    open_ = is_sent_ = false;
+    give_up_window(queue_.has_left());
+    throw;
+  }
+}
+
+void Reducer::receive(const BufferList& results) {
+  open_ = is_sent_ = false;  // whatever comes, the window ends here
+  const Deadline deadline = comm().deadline();
+  try {
+    queue_.check();
+    queue_.exchange_all(exchanged_.end, deadline);
+    finish_buckets(results, deadline);
+  } catch (...) {
+    give_up_window(queue_.has_left());
+    throw;
+  }
+}
+
+void Reducer::finish_buckets(const BufferList& arrays, const Deadline& deadline) {
+  settle(buckets(exchanged_), deadline);
+  const BufferList targets = targets_of(exchanged_, arrays);
+  outcome_.write(targets);
+  memory_.measure(buckets(exchanged_), targets);
+}
+
 void Reducer::reduce_bucket(std::size_t index, const BufferList& arrays, double weight) {
   check_closed();
   layout_.check_brings_all("reduce_bucket");
   Bucket& bucket = *layout_.buckets()[index];
-  const std::span alone(&layout_.buckets()[index], 1);
-  bucket_targets_.assign(arrays.begin(), arrays.end());
-  for (std::size_t i = 0; i < bucket_targets_.size(); ++i) {
-    if (layout_.place_of(i).bucket != index) bucket_targets_[i].data = nullptr;  // stays as it is
-  }
-  const BufferList targets{bucket_targets_, /*version=*/0};
-  open_window(weight);
+  open_window(weight, BucketRange{index, index + 1});
   open_ = false;
   const Deadline deadline = comm().deadline();
   packing_.pack(bucket, arrays);
   bucket.note_packed();
   try {
     queue_.exchange_alone(index, deadline);
-    settle(alone, deadline);
-    outcome_.write(targets);
-    memory_.measure(alone, targets);
+    finish_buckets(arrays, deadline);
   } catch (...) {
     give_up_window(/*has_left=*/true);
     throw;
   }
-  memory_.commit(alone);
+  commit();
 }
 
 void Reducer::cancel() {
   if (!open_) return;
   if (queue_.has_left()) queue_.abort();
   drop_exchanges();
-  open_ = false;
+  open_ = is_sent_ = false;
 }
 
 void Reducer::give_up_window(bool has_left) noexcept {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -47,10 +48,17 @@ class Reducer {
   /// again instead has left nothing.
   void exchange_window(const BufferList& grads, double weight, const BufferList& results = {});
   /// Nothing, if the window's result is not finite.
-  void commit() { memory_.commit(layout_.buckets()); }
-  /// A window of one bucket alone: its parameters' arrays become the outcome, those of others are left as they are, and
-  /// gradients() shows nothing.
+  void commit() { memory_.commit(buckets(exchanged_)); }
+
+  // A window of some buckets alone. Arrays of other parameters are left as they are, and gradients() shows nothing.
+
+  /// A window of one: its parameters' arrays become the outcome.
   void reduce_bucket(std::size_t index, const BufferList& arrays, double weight);
+  /// These leave, behind the caller's back where the channel overlaps. The window is open until receive() or cancel().
+  void send(BucketRange range, const BufferList& grads, double weight);
+  /// Waits for what was sent, and writes the outcome to `results`. What it leaves behind is kept by commit().
+  void receive(const BufferList& results);
+
   void begin(double weight);
   void push(std::size_t index, const Array& grad);
   void wait(const BufferList& results);
@@ -96,7 +104,16 @@ class Reducer {
 
  private:
   void check_closed() const;
-  void open_window(double weight);
+  void check_not_sent() const;
+  /// Of these buckets; all, where none are given.
+  void open_window(double weight, std::optional<BucketRange> range = std::nullopt);
+  std::span<const std::unique_ptr<Bucket>> buckets(BucketRange range) const {
+    return std::span(layout_.buckets()).subspan(range.first, range.end - range.first);
+  }
+  /// The arrays of these buckets' parameters alone.
+  BufferList targets_of(BucketRange range, const BufferList& arrays);
+  /// What is left of a window of some buckets alone, which are exchanged.
+  void finish_buckets(const BufferList& arrays, const Deadline& deadline);
   /// What is written to `targets` is there.
   void finish_window(const BufferList& targets, const Deadline& deadline);
   void settle(std::span<const std::unique_ptr<Bucket>> exchanged, const Deadline& deadline);
@@ -113,10 +130,12 @@ class Reducer {
   WindowPacking packing_;
   WindowOutcome outcome_;
   WindowMemory memory_;
-  std::vector<Array> bucket_targets_;  // of reduce_bucket(); kept for its memory
+  std::vector<Array> targets_;  // of some buckets alone; kept for its memory
   BusyFlag busy_;
   bool open_ = false;
-  BucketQueue queue_;  // last: its exchanges use all the above
+  bool is_sent_ = false;   // what is open is a window of send()
+  BucketRange exchanged_;  // in the window that was opened last
+  BucketQueue queue_;      // last: its exchanges use all the above
 };
 
 }  // namespace gradstep

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -65,7 +66,7 @@ bool WindowMemory::is_finite(Bucket& bucket, const BufferList& targets) const {
 }
 
 void WindowMemory::commit(std::span<const std::unique_ptr<Bucket>> exchanged) {
-  if (!keeps_) return;
+  if (!std::exchange(keeps_, false)) return;
   resources_.run_in_lane([&] {
     for (const auto& bucket : exchanged) bucket->exchange().commit();
   });

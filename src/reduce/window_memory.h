@@ -22,7 +22,7 @@ class WindowMemory {
   /// Finds out whether the outcome of these buckets is finite, there and in what was written of it to `targets`; empty
   /// = nothing was.
   void measure(std::span<const std::unique_ptr<Bucket>> exchanged, const BufferList& targets);
-  /// Keeps what these buckets leave behind, if what was measured is finite.
+  /// Keeps what these buckets leave behind, once, if what was measured is finite.
   void commit(std::span<const std::unique_ptr<Bucket>> exchanged);
   /// The gradients of the next windows are multiplied by it; what is kept becomes so, too.
   void set_loss_scale(double scale);
@@ -37,7 +37,7 @@ class WindowMemory {
   ExchangeResources& resources_;
   const BucketLayout& layout_;
   const ControlRound& control_;
-  bool keeps_ = true;  // what the window leaves behind
+  bool keeps_ = false;  // what the window leaves behind
 };
 
 }  // namespace gradstep

@@ -2,23 +2,83 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "updater/outer_rounds.h"
 
+#include <algorithm>
+
 #include "core/error.h"
+#include "reduce/plan.h"
 #include "updater/reduced_step.h"
 
 namespace gradstep {
 
+namespace {
+
+void check(const RoundShape& shape, std::size_t buckets) {
+  if (shape.fragments < 1) fail_argument("options.outer_fragments: is {}, expected at least 1", shape.fragments);
+  if (shape.windows % shape.fragments != 0) {
+    fail_argument("options.outer_fragments: is {}, expected a divisor of sync_steps = {}", shape.fragments,
+                  shape.windows);
+  }
+  if (static_cast<std::size_t>(shape.fragments) > buckets && shape.fragments > 1) {
+    fail_argument(
+        "options.outer_fragments: is {}, expected at most the {} buckets of the reducer: a smaller fuse_threshold "
+        "makes "
+        "more of them",
+        shape.fragments, buckets);
+  }
+  const std::int32_t turn = shape.windows / shape.fragments;
+  if (shape.delay < 0 || shape.delay >= turn) {
+    fail_argument("options.outer_delay: is {}, expected 0 to sync_steps / outer_fragments - 1 = {}", shape.delay,
+                  turn - 1);
+  }
+  if (!(shape.mix >= 0 && shape.mix < 1)) fail_argument("options.outer_mix: is {}, expected 0 to below 1", shape.mix);
+}
+
+}  // namespace
+
+OuterRounds::OuterRounds(std::shared_ptr<Optimizer> outer, const RoundShape& shape, std::int64_t fuse_threshold)
+    : outer_(std::move(outer)), shape_(shape), fuse_threshold_(fuse_threshold) {
+  check(shape, plan_buckets(outer_->schema(), fuse_threshold).size());
+  weights_.resize(static_cast<std::size_t>(shape.fragments));
+  fragments_.resize(weights_.size());
+}
+
 BufferList OuterRounds::start() {
   const Schema& schema = outer_->schema();
-  const auto take = [&](OwnBuffers& list, std::size_t i) {
+  const auto take = [&](std::size_t i) {
     const std::int64_t bytes = schema[i].size * size_of(schema[i].dtype);
     memory_.push_back(site().allocate(static_cast<std::size_t>(bytes), /*zeroed=*/true));
-    list.set(i, compact_array(memory_.back().data(), schema[i].size, schema[i].dtype));
+    return compact_array(memory_.back().data(), schema[i].size, schema[i].dtype);
   };
-  for (std::size_t i = memory_.size() / 2; i < schema.size(); ++i) {
-    take(start_, i);
-    take(deltas_, i);
+  const std::size_t known = memory_.size() / 2;
+  if (known == schema.size()) return start_.list();
+  for (std::size_t i = known; i < schema.size(); ++i) {
+    start_.set(i, take(i));
+    changes_.push_back(take(i));
   }
+  divide();
   return start_.list();
+}
+
+// The first buckets that a reducer packs have the last parameters.
+void OuterRounds::divide() {
+  const std::vector<BucketPlan> buckets = plan_buckets(outer_->schema(), fuse_threshold_);
+  const std::size_t last = buckets.size();
+  for (std::size_t f = 0; f < fragments_.size(); ++f) {
+    Fragment& fragment = fragments_[f];
+    fragment.buckets = {last - (f + 1) * last / fragments_.size(), last - f * last / fragments_.size()};
+    for (std::size_t i = 0; i < changes_.size(); ++i) {
+      Array none = changes_[i];
+      none.data = nullptr;
+      fragment.changes.set(i, none);
+    }
+    fragment.parameters.clear();
+    for (std::size_t b = fragment.buckets.first; b < fragment.buckets.end; ++b) {
+      for (const std::size_t i : buckets[b].parameters) {
+        fragment.parameters.push_back(i);
+        fragment.changes.set(i, changes_[i]);
+      }
+    }
+  }
 }
 
 void OuterRounds::show(const BufferList& params) {
@@ -29,19 +89,22 @@ void OuterRounds::show(const BufferList& params) {
   const BufferList start = this->start();
   if (params.shows_again(shown_)) return;
   keeps_.clear();
-  restores_.clear();
-  differences_.clear();
-  const BufferList deltas = deltas_.list();
-  for (std::size_t i = 0; i < params.size(); ++i) {
-    keeps_.add({start[i], params[i]}, params[i].size);
-    restores_.add({params[i], start[i]}, params[i].size);
-    differences_.add({deltas[i], start[i], params[i], 1, -1}, params[i].size);
+  for (std::size_t i = 0; i < params.size(); ++i) keeps_.add({start[i], params[i]}, params[i].size);
+  for (Fragment& fragment : fragments_) {
+    fragment.restores.clear();
+    fragment.differences.clear();
+    fragment.mixtures.clear();
+    for (const std::size_t i : fragment.parameters) {
+      fragment.restores.add({params[i], start[i]}, params[i].size);
+      fragment.differences.add({changes_[i], start[i], params[i], 1, -1}, params[i].size);
+      fragment.mixtures.add({params[i], start[i], params[i], 1 - shape_.mix, shape_.mix}, params[i].size);
+    }
   }
   shown_ = params;
 }
 
 void OuterRounds::begin_window(const BufferList& params) {
-  if (windows_ == 0) kept_ = 0;
+  if (!is_under_way(standing())) kept_ = 0;
   keep(params);
 }
 
@@ -56,7 +119,7 @@ void OuterRounds::keep(const BufferList& params) {
 }
 
 void OuterRounds::end_window(double weight) {
-  weights_ += weight;
+  for (double& sum : weights_) sum += weight;
   ++windows_;
 }
 
@@ -64,7 +127,7 @@ void OuterRounds::prepare(const Reducer* reducer, const BufferList& params) {
   check_ranks(reducer);
   outer_->refresh();
   keep(params);
-  site().backend().combine(differences_.plan(), site().queue());
+  site().backend().combine(due(rounds_).differences.plan(), site().queue());
 }
 
 void OuterRounds::check_ranks(const Reducer* reducer) const {
@@ -76,28 +139,67 @@ void OuterRounds::check_ranks(const Reducer* reducer) const {
        expected);
 }
 
-void OuterRounds::exchange(Reducer* reducer) {
-  if (reducer != nullptr) reducer->exchange_window(deltas_.list(), weights_ / static_cast<double>(windows_));
+void OuterRounds::send(Reducer* reducer) {
+  const std::size_t f = due_after(rounds_);
+  const double weight = weights_[f] / static_cast<double>(windows_of(f, rounds_, windows_));
+  const BufferList changes = fragments_[f].changes.list();
+  if (reducer != nullptr && is_streaming()) reducer->send(fragments_[f].buckets, changes, weight);
+  if (reducer != nullptr && !is_streaming()) reducer->exchange_window(changes, weight);
+  is_sent_ = true;
+}
+
+void OuterRounds::receive(Reducer* reducer) {
+  if (!is_sent_ || has_arrived_) return;
+  if (reducer != nullptr && is_streaming()) {
+    is_sent_ = false;
+    reducer->receive(due(rounds_).changes.list());
+    is_sent_ = true;
+  }
+  has_arrived_ = true;
 }
 
 bool OuterRounds::step(Reducer* reducer, const BufferList& params, bool skip_nonfinite) {
   show(params);
+  Fragment& fragment = due(rounds_);
   if (!outcome_) {
     StepGuards guards;
     guards.skip_nonfinite = skip_nonfinite;
-    const StepBuffers buffers{start_.list(), reducer != nullptr ? reducer->gradients() : deltas_.list(), {}};
-    outcome_ = step_reduced(*outer_, reducer, buffers, guards, /*is_agreed=*/reducer != nullptr);
+    Reducer* source = is_streaming() ? nullptr : reducer;
+    const StepBuffers buffers{start_.list(), source != nullptr ? source->gradients() : fragment.changes.list(), {}};
+    outcome_ = step_reduced(*outer_, source, buffers, guards, /*is_agreed=*/source != nullptr);
+    // A device decides by itself. What is not finite is not mixed.
+    if (shape_.mix > 0 && skip_nonfinite && !site().is_host()) outcome_ = outer_->last_outcome().applied;
   }
-  site().backend().copy(restores_.plan(), 1, 1, site().queue());
+  if (shape_.mix > 0 && *outcome_) {
+    site().backend().combine(fragment.mixtures.plan(), site().queue());
+  } else {
+    site().backend().copy(fragment.restores.plan(), 1, 1, site().queue());
+  }
   const bool applied = *outcome_;
-  go_on_from(rounds_ + 1, 0, 0);
+  Standing next{rounds_ + 1, 0, false, weights_};
+  next.weights[due_after(rounds_)] = 0;
+  go_on_from(next);
   return applied;
 }
 
-void OuterRounds::go_on_from(std::int64_t rounds, std::int64_t windows, double weights) {
-  rounds_ = rounds;
-  windows_ = windows;
-  weights_ = weights;
+std::int64_t OuterRounds::windows_of(std::size_t fragment, std::int64_t rounds, std::int64_t windows) const {
+  const std::int64_t since = (rounds + shape_.fragments - 1 - static_cast<std::int64_t>(fragment)) % shape_.fragments;
+  return std::min(since, rounds) * turn() + windows;
+}
+
+OuterRounds::Standing OuterRounds::standing_at(std::int64_t rounds, std::int64_t windows) const {
+  Standing standing{rounds, windows, false, {}};
+  for (std::size_t f = 0; f < fragments_.size(); ++f) {
+    standing.weights.push_back(static_cast<double>(windows_of(f, rounds, windows)));
+  }
+  return standing;
+}
+
+void OuterRounds::go_on_from(const Standing& standing) {
+  rounds_ = standing.rounds;
+  windows_ = standing.windows;
+  weights_ = standing.weights;
+  is_sent_ = has_arrived_ = standing.has_arrived;
   outcome_.reset();
   kept_ = memory_.size() / 2;
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "updater/saved_updater.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -23,11 +25,16 @@ constexpr const char* kUpdater = "updater/";
 constexpr const char* kOuter = "outer/";
 constexpr const char* kStart = "start/";                // of the round that is under way, by parameter
 constexpr const char* kRounds = "rounds";               // that are exchanged; without it there is no outer optimizer
-constexpr const char* kRoundWindows = "round_windows";  // of the round that is under way
-constexpr const char* kWeights = "weights";             // of this rank, summed over the windows of the round
+constexpr const char* kRoundWindows = "round_windows";  // since it ended
+constexpr const char* kFragments = "fragments";         // without it there is one
+constexpr const char* kChange = "change/";              // by parameter of the fragment that is due, if it has arrived
+constexpr const char* kWeights = "weights";             // of this rank, summed over the windows of its rounds
 constexpr const char* kOptimizers = "optimizers";       // of ranks that have each its own; without it there is one
 
 std::string of_rank(std::int64_t rank, const char* part) { return "rank/" + std::to_string(rank) + "/" + part; }
+std::string weights_key(std::size_t fragment) {
+  return fragment == 0 ? kWeights : fmt::format("{}.{}", kWeights, fragment);
+}
 std::string window_prefix(std::int64_t rank) { return of_rank(rank, "accumulator/"); }
 std::string round_prefix(std::int64_t rank) { return of_rank(rank, "round/"); }
 std::string kept_prefix(std::int64_t rank) { return of_rank(rank, "reducer/"); }
@@ -161,6 +168,7 @@ bool SavedUpdater::has_state_of_its_own() const {
 }
 
 std::map<std::string, SavedPart> SavedUpdater::save() const {
+  if (rounds_ != nullptr) arrive();
   std::map<std::string, SavedPart> parts;
   std::vector<Share> shares;
   Communicator* comm = peers();
@@ -178,9 +186,7 @@ std::map<std::string, SavedPart> SavedUpdater::save() const {
     }
     if (rounds_ != nullptr) {
       save_rounds(parts);
-      SavedPart round;
-      round.set(kWeights, rounds_->weights());
-      shares.push_back({round_prefix, std::move(round)});
+      shares.push_back({round_prefix, weights_of_rounds()});
     }
     if (has_state_of_its_own()) {
       self.set(kOptimizers, ranks);
@@ -215,14 +221,20 @@ void SavedUpdater::save_rounds(std::map<std::string, SavedPart>& parts) const {
         "the reducer each by itself, after the exchange of a round");
   }
   SavedPart& self = parts[kUpdater];
-  self.set(kRounds, rounds_->rounds());
-  self.set(kRoundWindows, rounds_->windows());
+  const OuterRounds::Standing standing = rounds_->standing();
+  self.set(kRounds, standing.rounds);
+  self.set(kRoundWindows, standing.windows);
+  if (rounds_->fragments() > 1) self.set(kFragments, std::int64_t{rounds_->fragments()});
   parts[kOuter] = save_optimizer(*chain_.outer);
-  if (rounds_->windows() == 0) return;
-  SavedPart& start = parts[kStart];
+  if (rounds_->is_under_way(standing)) save_arrays(parts[kStart], rounds_->start());
+  if (standing.has_arrived) save_arrays(parts[kChange], rounds_->changes(standing));
+}
+
+/// Arrays of the outer optimizer's parameters, but for those whose data is NULL.
+void SavedUpdater::save_arrays(SavedPart& part, const BufferList& arrays) const {
   const Schema& schema = chain_.outer->schema();
-  const BufferList arrays = rounds_->start();
   for (std::size_t i = 0; i < schema.size(); ++i) {
+    if (arrays[i].data == nullptr) continue;
     SavedTensor tensor;
     tensor.key = schema[i].name;
     tensor.dtype = schema[i].dtype;
@@ -233,8 +245,21 @@ void SavedUpdater::save_rounds(std::map<std::string, SavedPart>& parts) const {
         queue.download(whole, from.data, static_cast<std::size_t>(from.bytes()));
       };
     }
-    start.tensors.push_back(std::move(tensor));
+    part.tensors.push_back(std::move(tensor));
   }
+}
+
+/// What is on its way arrives, and what that leaves behind in the reducer is kept: a file has no place for it.
+void SavedUpdater::arrive() const {
+  rounds_->receive(chain_.reducer.get());
+  if (chain_.reducer && rounds_->standing().has_arrived) chain_.reducer->commit();
+}
+
+SavedPart SavedUpdater::weights_of_rounds() const {
+  SavedPart part;
+  const std::vector<double> weights = rounds_->standing().weights;
+  for (std::size_t f = 0; f < weights.size(); ++f) part.set(weights_key(f), weights[f]);
+  return part;
 }
 
 /// Checks that the file has an outer optimizer where this updater has one.
@@ -246,30 +271,51 @@ std::function<void()> SavedUpdater::load_rounds(const StateFile& file, std::int6
          self.has_text(kRounds) ? "an" : "no", rounds_ != nullptr ? "one" : "none");
   }
   if (rounds_ == nullptr) return [] {};
-  const std::int64_t rounds = self.integer(kRounds);
-  const std::int64_t windows = self.integer(kRoundWindows);
-  const double weights = LoadedPart(file, round_prefix(own_rank % saved_ranks)).number(kWeights);
-  if (!std::isfinite(weights) || weights < 0) {
-    fail(GRADSTEP_ERR_CORRUPT, "the weights of rank {}'s round are {}, expected a finite sum >= 0", own_rank, weights);
+  const std::int64_t fragments = self.has_text(kFragments) ? self.integer(kFragments) : 1;
+  if (fragments != rounds_->fragments()) {
+    fail(GRADSTEP_ERR_MISMATCH, "options.outer_fragments: the saved updater has {}, this one {}", fragments,
+         rounds_->fragments());
+  }
+  OuterRounds::Standing standing{self.integer(kRounds), self.integer(kRoundWindows), has_tensors(file, kChange), {}};
+  if (standing.rounds < 0 || standing.windows < 0) {
+    fail(GRADSTEP_ERR_CORRUPT, "rounds and their windows are {} and {}, expected numbers >= 0", standing.rounds,
+         standing.windows);
+  }
+  const LoadedPart own(file, round_prefix(own_rank % saved_ranks));
+  for (std::size_t f = 0; f < static_cast<std::size_t>(fragments); ++f) {
+    const double weights = own.number(weights_key(f));
+    if (!std::isfinite(weights) || weights < 0) {
+      fail(GRADSTEP_ERR_CORRUPT, "the weights of rank {}'s round are {}, expected a finite sum >= 0", own_rank,
+           weights);
+    }
+    standing.weights.push_back(weights);
   }
   LoadedPart outer(file, kOuter);
-  LoadedPart start(file, kStart);
-  const Schema& schema = chain_.outer->schema();
-  const BufferList arrays = rounds_->start();
-  std::vector<const std::byte*> sources;
-  for (std::size_t i = 0; windows > 0 && i < schema.size(); ++i) {
-    const std::vector<std::int64_t> shape(schema[i].shape.begin(), schema[i].shape.end());
-    sources.push_back(start.tensor(schema[i].name, schema[i].dtype, shape).data);
-  }
-  start.check_all_taken();
-  return [rounds, windows, weights, sources, arrays, to = rounds_, queue = &chain_.outer->site().queue(),
+  std::vector<Move> moves;
+  const BufferList start = rounds_->start();
+  if (rounds_->is_under_way(standing)) load_arrays(file, kStart, start, moves);
+  if (standing.has_arrived) load_arrays(file, kChange, rounds_->changes(standing), moves);
+  return [standing, moves, to = rounds_, queue = &chain_.outer->site().queue(),
           take_outer = load_optimizer(outer, *chain_.outer)] {
     take_outer();
-    for (std::size_t i = 0; i < sources.size(); ++i) {
-      queue->upload(arrays[i].data, sources[i], static_cast<std::size_t>(arrays[i].bytes()));
+    for (const Move& move : moves) {
+      queue->upload(move.to.data, move.from, static_cast<std::size_t>(move.to.bytes()));
     }
-    to->go_on_from(rounds, windows, weights);
+    to->go_on_from(standing);
   };
+}
+
+/// Those whose data is not NULL.
+void SavedUpdater::load_arrays(const StateFile& file, const char* prefix, const BufferList& arrays,
+                               std::vector<Move>& moves) const {
+  LoadedPart part(file, prefix);
+  const Schema& schema = chain_.outer->schema();
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    if (arrays[i].data == nullptr) continue;
+    const std::vector<std::int64_t> shape(schema[i].shape.begin(), schema[i].shape.end());
+    moves.push_back({arrays[i], part.tensor(schema[i].name, schema[i].dtype, shape).data});
+  }
+  part.check_all_taken();
 }
 
 /// Old rank r's residuals go to the rank r mod the number of ranks there are now: none is lost, none counts twice.

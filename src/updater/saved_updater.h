@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/state_part.h"
 #include "updater/chain.h"
@@ -26,9 +27,9 @@ class SavedUpdater {
 
   /// Where saving is collective, the communicator over which it is; else NULL.
   Communicator* peers() const { return chain_.peers(); }
-  /// The parts of a file, by prefix: "optimizer/", "reducer/", "outer/", in the middle of a round "start/", and for
-  /// every rank its own window, "rank/<r>/accumulator/". Collective over peers(), and a failure on one rank is one on
-  /// all. They show the handles' own buffers.
+  /// The parts of a file, by prefix: "optimizer/", "reducer/", "outer/", in the middle of a round "start/", of a
+  /// change that has arrived "change/", and for every rank its own window, "rank/<r>/accumulator/". Collective over
+  /// peers(), and a failure on one rank is one on all. They show the handles' own buffers.
   std::map<std::string, SavedPart> save() const;
   /// What this rank has use for of the tensors of such a file that it does not take whole.
   TensorParts own_parts() const;
@@ -38,7 +39,17 @@ class SavedUpdater {
  private:
   void check_exchanged() const;
   bool has_state_of_its_own() const;
+  /// Numbers of an array, from a file.
+  struct Move {
+    Array to;
+    const std::byte* from;
+  };
+
+  void arrive() const;
   void save_rounds(std::map<std::string, SavedPart>& parts) const;
+  void save_arrays(SavedPart& part, const BufferList& arrays) const;
+  void load_arrays(const StateFile& file, const char* prefix, const BufferList& arrays, std::vector<Move>& moves) const;
+  SavedPart weights_of_rounds() const;
   std::function<void()> load_rounds(const StateFile& file, std::int64_t own_rank, std::int64_t saved_ranks) const;
   std::function<void()> load_reducer(const StateFile& file, std::int64_t saved_ranks) const;
 

@@ -52,6 +52,7 @@ gradstep_updater_options default_updater_options() {
   gradstep_updater_options options{};
   options.grad_scale = 1;
   options.sync_steps = 1;
+  options.outer_fragments = 1;
   return options;
 }
 
@@ -75,7 +76,8 @@ Updater::Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> op
   if (chain_.reducer) check_windows_end_together(chain_.reducer->comm());
   if (chain_.outer) {
     check_outer(options, *chain_.optimizer, *chain_.outer);
-    rounds_.emplace(chain_.outer, options.sync_steps);
+    const RoundShape shape{options.sync_steps, options.outer_fragments, options.outer_delay, options.outer_mix};
+    rounds_.emplace(chain_.outer, shape, reducer_options_.fuse_threshold);
   } else if (options.sync != GRADSTEP_SYNC_GRADIENTS) {
     local_.emplace(chain_.optimizer->site(), options);
   }

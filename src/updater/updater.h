@@ -85,7 +85,7 @@ class Updater {
   /// Before local steps ranks vote on what is finite, and compare what they must agree on.
   bool votes_first() const;
 
-  // DiLoCo. Nothing travels before the last window of a round, whose exchange alone is retried where it has failed.
+  // DiLoCo. Where an exchange has failed, it alone is retried.
   bool finish_round(OuterRounds& rounds, const StepBuffers& buffers, double weight);
   bool step_in_round(OuterRounds& rounds, StepBuffers buffers, double weight);
   void exchange_round(OuterRounds& rounds, const BufferList& params);
@@ -109,6 +109,7 @@ class Updater {
   // By sync and outer, one or none: each rank steps before they exchange.
   std::optional<LocalSteps> local_;
   std::optional<OuterRounds> rounds_;
+  bool local_applied_ = false;  // the local step of a window whose change is still to leave
 };
 
 }  // namespace gradstep

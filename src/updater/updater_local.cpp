@@ -79,16 +79,19 @@ bool Updater::finish_round(OuterRounds& rounds, const StepBuffers& buffers, doub
     bool applied = false;
     const std::exception_ptr failure = caught([&] { applied = step_in_round(rounds, buffers, weight); });
     if (failure) {
-      // The others wait for this rank in the exchange of the round.
-      if (rounds.ends_next() && agreement_.is_needed()) static_cast<void>(agreement_.reach(failure));
+      // The others wait for this rank where the change leaves.
+      if (rounds.sends_next() && agreement_.is_needed()) static_cast<void>(agreement_.reach(failure));
       std::rethrow_exception(failure);
     }
-    if (!rounds.is_complete()) return close_window(applied);
+    if (!rounds.sends() && !rounds.is_complete()) return close_window(applied);
+    local_applied_ = applied;
     progress_.window = Window::stepped;
   }
   bool applied = false;
   try {
     if (progress_.window == Window::stepped) exchange_round(rounds, buffers.params);
+    if (!rounds.is_complete()) return close_window(local_applied_);
+    progress_.window = Window::reduced;
     const Stopwatch stopwatch(stats_.step_nanoseconds);
     applied = rounds.step(chain_.reducer.get(), buffers.params, guards_.skip_nonfinite);
   } catch (const Error& error) {
@@ -117,14 +120,16 @@ bool Updater::step_in_round(OuterRounds& rounds, StepBuffers buffers, double wei
 
 void Updater::exchange_round(OuterRounds& rounds, const BufferList& params) {
   const Stopwatch stopwatch(stats_.reduce_nanoseconds);
-  const std::exception_ptr failure = caught([&] { rounds.prepare(chain_.reducer.get(), params); });
-  if (agreement_.is_needed()) {
-    static_cast<void>(agreement_.reach(failure));
-  } else if (failure) {
-    std::rethrow_exception(failure);
+  if (rounds.sends()) {
+    const std::exception_ptr failure = caught([&] { rounds.prepare(chain_.reducer.get(), params); });
+    if (agreement_.is_needed()) {
+      static_cast<void>(agreement_.reach(failure));
+    } else if (failure) {
+      std::rethrow_exception(failure);
+    }
+    rounds.send(chain_.reducer.get());
   }
-  rounds.exchange(chain_.reducer.get());
-  progress_.window = Window::reduced;
+  if (rounds.is_complete()) rounds.receive(chain_.reducer.get());
 }
 
 }  // namespace gradstep

@@ -23,8 +23,9 @@ Standing Updater::standing() const {
   const bool holds_window = chain_.accumulator && (waits() || !chain_.accumulator->ready());
   own.pushes = holds_window ? chain_.accumulator->pushes() : 0;
   if (rounds_) {
-    own.rounds = rounds_->rounds();
-    own.local_steps = rounds_->windows();
+    const OuterRounds::Standing standing = rounds_->standing();
+    own.rounds = standing.rounds;
+    own.local_steps = standing.windows;
   } else {
     own.local_steps = local_ ? local_->count() : 0;
   }
@@ -41,6 +42,7 @@ Replicated Updater::replicated() const {
 }
 
 void Updater::forget_exchange() {
+  if (rounds_) rounds_->forget_sent();
   if (progress_.window == Window::reduced) progress_.window = rounds_ ? Window::stepped : Window::full;
 }
 
@@ -81,6 +83,7 @@ void Updater::recover(Communicator* comm, const BufferList& params) {
 }
 
 void Updater::go_on_from(const Recovery& recovery) {
+  if (rounds_) rounds_->forget_sent();
   const Standing& own = recovery.own_standing();
   const Standing& root = recovery.root_standing();
   if (recovery.keeps_windows()) {
@@ -104,7 +107,7 @@ void Updater::go_on_from(const Recovery& recovery) {
     local_->go_on_from(root.is_stepped != 0 ? 0 : root.local_steps, root.partition);
   }
   if (rounds_ && !recovery.together()) {
-    rounds_->go_on_from(root.rounds, root.local_steps, static_cast<double>(root.local_steps));
+    rounds_->go_on_from(rounds_->standing_at(root.rounds, root.local_steps));
   }
   progress_.windows = root.windows;
   progress_.recoveries = root.recoveries + 1;

@@ -110,6 +110,9 @@ struct Fields<gradstep_updater_options> {
       {"max_norm", &Options::max_norm},
       {"clip_value", &Options::clip_value},
       {"grad_scale", &Options::grad_scale},
+      {"outer_fragments", &Options::outer_fragments},
+      {"outer_delay", &Options::outer_delay},
+      {"outer_mix", &Options::outer_mix},
   };
 };
 

@@ -143,6 +143,9 @@ static const field kUpdater[] = {
     {"max_norm", offsetof(gradstep_updater_options, max_norm), 'd', NULL},
     {"clip_value", offsetof(gradstep_updater_options, clip_value), 'd', NULL},
     {"grad_scale", offsetof(gradstep_updater_options, grad_scale), 'd', NULL},
+    {"outer_fragments", offsetof(gradstep_updater_options, outer_fragments), 'i', NULL},
+    {"outer_delay", offsetof(gradstep_updater_options, outer_delay), 'i', NULL},
+    {"outer_mix", offsetof(gradstep_updater_options, outer_mix), 'd', NULL},
 };
 static const field kStep[] = {
     {"skip_nonfinite", offsetof(gradstep_step_options, skip_nonfinite), 'i', NULL},

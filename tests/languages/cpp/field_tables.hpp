@@ -289,7 +289,10 @@ inline const Setters<gradstep::UpdaterOptions>& setters<gradstep::UpdaterOptions
                                     {"sync_steps", field(&O::sync_steps)},
                                     {"max_norm", field(&O::max_norm)},
                                     {"clip_value", field(&O::clip_value)},
-                                    {"grad_scale", field(&O::grad_scale)}};
+                                    {"grad_scale", field(&O::grad_scale)},
+                                    {"outer_fragments", field(&O::outer_fragments)},
+                                    {"outer_delay", field(&O::outer_delay)},
+                                    {"outer_mix", field(&O::outer_mix)}};
   return fields;
 }
 

@@ -679,6 +679,9 @@ struct UpdaterOptions {
   double max_norm = library().max_norm;
   double clip_value = library().clip_value;
   double grad_scale = library().grad_scale;
+  std::int32_t outer_fragments = library().outer_fragments;
+  std::int32_t outer_delay = library().outer_delay;
+  double outer_mix = library().outer_mix;
 
   static const gradstep_updater_options& library() {
     return detail::defaults<gradstep_updater_options, gradstep_updater_options_init>();
@@ -691,6 +694,9 @@ struct UpdaterOptions {
     made.max_norm = max_norm;
     made.clip_value = clip_value;
     made.grad_scale = grad_scale;
+    made.outer_fragments = outer_fragments;
+    made.outer_delay = outer_delay;
+    made.outer_mix = outer_mix;
     return made;
   }
 };

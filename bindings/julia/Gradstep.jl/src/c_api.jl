@@ -528,6 +528,9 @@ struct gradstep_updater_options
     clip_value::Float64
     grad_scale::Float64
     outer::Ptr{gradstep_optimizer}
+    outer_fragments::Int32
+    outer_delay::Int32
+    outer_mix::Float64
 end
 
 struct gradstep_updater_statistics

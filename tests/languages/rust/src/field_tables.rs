@@ -277,5 +277,8 @@ fields! {
         max_norm,
         clip_value,
         grad_scale,
+        outer_fragments,
+        outer_delay,
+        outer_mix,
     }
 }
