@@ -105,7 +105,7 @@ class Reducer {
  private:
   void check_closed() const;
   void check_not_sent() const;
-  /// Of these buckets; all, where none are given.
+  /// For all buckets, or for those given.
   void open_window(double weight, std::optional<BucketRange> range = std::nullopt);
   std::span<const std::unique_ptr<Bucket>> buckets(BucketRange range) const {
     return std::span(layout_.buckets()).subspan(range.first, range.end - range.first);

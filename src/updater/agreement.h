@@ -42,7 +42,7 @@ class Agreement {
   void exchange_gradients(const BufferList& grads, double weight, const std::exception_ptr& failure);
 
  private:
-  static constexpr std::size_t kFacts = 12;
+  static constexpr std::size_t kFacts = 14;
   /// The optimizer whose step must be equal on all ranks: the outer one if there is one.
   const Optimizer& common() const { return chain_.outer ? *chain_.outer : *chain_.optimizer; }
   using Facts = std::array<std::uint64_t, kFacts>;

@@ -305,7 +305,7 @@ std::function<void()> SavedUpdater::load_rounds(const StateFile& file, std::int6
   };
 }
 
-/// Those whose data is not NULL.
+/// Skips arrays whose data is NULL.
 void SavedUpdater::load_arrays(const StateFile& file, const char* prefix, const BufferList& arrays,
                                std::vector<Move>& moves) const {
   LoadedPart part(file, prefix);

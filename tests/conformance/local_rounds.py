@@ -41,13 +41,19 @@ class Worker:
                 momentum=outer.get("momentum", 0.0),
                 nesterov=outer.get("nesterov", False),
             )
+        rounds = {
+            "outer": self.outer,
+            "outer_fragments": case["fragments"],
+            "outer_delay": case.get("fragment_sync_delay", 0),
+            "outer_mix": case.get("fragment_update_alpha", 0.0),
+        }
         self.updater = gradstep.Updater(
             self.inner,
             None,
-            gradstep.Reducer(comm, self.parameters),
+            gradstep.Reducer(comm, self.parameters, fuse_threshold=1),  # each parameter is a bucket
             "deltas" if self.outer is not None else "parameters",
-            outer=self.outer,
             sync_steps=case["sync_every"],
+            **(rounds if self.outer is not None else {}),
         )
 
     def run(self, has_momentum: bool) -> None:
@@ -62,8 +68,6 @@ def error_of(file: Any, name: str, case: Case, workers: int, dtype: type) -> flo
     """The worst of an element after any step of any worker, of momenta too."""
     if case["kind"] not in ("diloco", "local"):
         raise Skip(f"no exchange of kind {case['kind']!r}")
-    if case["fragments"] > 1 or case.get("fragment_sync_delay"):
-        raise Skip("changes are exchanged as a whole and at once, not by fragments that arrive later")
     has_momentum = f"{name}/outer_0" in file.files
     done: list[Worker | None] = [None] * workers
 

@@ -47,6 +47,19 @@ class UpdaterOptions(TypedDict, total=False):
     clip_value: Annotated[float, Keyword("clips each element of them; 0 = off", ">= 0")]
     grad_scale: Annotated[float, Keyword("multiplies them", "finite")]
     skip_nonfinite: Annotated[bool, Keyword("a window that is not finite on some rank makes no step on any")]
+    outer_fragments: Annotated[
+        int, Keyword("parts of the model whose rounds end in turn, of the reducer's buckets", "a divisor of sync_steps")
+    ]
+    outer_delay: Annotated[
+        int,
+        Keyword(
+            "windows before the end of its round at which a change leaves, behind the steps",
+            "0 to sync_steps / outer_fragments - 1",
+        ),
+    ]
+    outer_mix: Annotated[
+        float, Keyword("part of the rank's own parameters in those it goes on from after an outer step", "0 to below 1")
+    ]
 
 
 @documented(UpdaterOptions, _native.updater_options)

@@ -140,7 +140,7 @@ struct RoundReplica {
   }
 };
 
-/// A learning rate of 1 by a host's function, which fails when it is told to.
+/// A learning rate of 1 by a host's function, which fails when asked to.
 struct FlakyRate {
   bool fails = false;
 

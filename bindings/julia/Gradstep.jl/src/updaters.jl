@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-    Updater(optimizer, accumulator = nothing, reducer = nothing; sync = :gradients, outer = nothing, max_norm, clip_value, grad_scale, skip_nonfinite, sync_steps, context)
+    Updater(optimizer, accumulator = nothing, reducer = nothing; sync = :gradients, outer = nothing, max_norm, clip_value, grad_scale, skip_nonfinite, sync_steps, outer_fragments, outer_delay, outer_mix, context)
 
 Accumulator, reducer and optimizer in one `push!`. Without an accumulator every push is a window, without a reducer there is no
 network. The handles may be used between pushes, and closed.
@@ -10,7 +10,8 @@ network. The handles may be used between pushes, and closed.
 `sync`: `:gradients`, `:parameters`, `:parameters_partial` or `:deltas`.
 
 `outer`: an optimizer of the same parameters, for `:deltas`. Each rank makes `sync_steps` steps by itself; what that has changed is
-averaged, and `outer` steps with it as the gradient from where the ranks began (DiLoCo).
+averaged, and `outer` steps with it as the gradient from where the ranks began (DiLoCo). With `outer_fragments` parts of the model do
+so in turn; with `outer_delay` a change leaves so many steps before, and travels behind them.
 """
 struct Updater{S} <: Owner
     handle::Handle{C.gradstep_updater}
