@@ -104,6 +104,7 @@ void OuterRounds::show(const BufferList& params) {
 }
 
 void OuterRounds::begin_window(const BufferList& params) {
+  site().queue().check_not_capturing("the host counts the windows of a round");
   if (!is_under_way(standing())) kept_ = 0;
   keep(params);
 }

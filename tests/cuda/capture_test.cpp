@@ -304,6 +304,33 @@ TEST(CudaCapture, ARuleWhoseNumbersTheHostComputesIsRefused) {
   EXPECT_EQ(chain.steps(), 3);
 }
 
+/// Replays would not count its windows.
+TEST(CudaCapture, APushIntoARoundIsRefused) {
+  EmulatedCuda device(1);
+  CaptureStream stream;
+  Chain chain(device);
+  Chain outer(device);
+  const gradstep_tensor grads[] = {chain.grad(0), chain.grad(1)};
+  gradstep_updater_options options;
+  ASSERT_EQ(gradstep_updater_options_init(&options, sizeof options), GRADSTEP_OK);
+  options.sync = GRADSTEP_SYNC_DELTAS;
+  options.sync_steps = 4;
+  options.outer = outer.optimizer();
+  gradstep_updater* updater = nullptr;
+  ASSERT_EQ(gradstep_updater_create(device.context(), chain.optimizer(), nullptr, nullptr, &options, &updater),
+            GRADSTEP_OK);
+  const auto push = [&] { return gradstep_updater_push(updater, chain.params(), grads, 2, 1, stream.get(), nullptr); };
+  EXPECT_EQ(push(), GRADSTEP_OK);
+  stream.finish();
+  stream.capture([&] {
+    EXPECT_EQ(push(), GRADSTEP_ERR_INVALID_STATE);
+    EXPECT_NE(std::string(gradstep_last_error()).find("the host counts the windows of a round"), std::string::npos)
+        << gradstep_last_error();
+  });
+  EXPECT_EQ(push(), GRADSTEP_OK);
+  gradstep_updater_destroy(updater);
+}
+
 TEST(CudaCapture, OneThatIsSpoiledIsNamedAndLeavesNothingBehind) {
   EmulatedCuda device(1);
   CaptureStream stream;
