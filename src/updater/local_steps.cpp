@@ -34,18 +34,9 @@ void LocalSteps::check_partition(std::int64_t partition, const Reducer& reducer)
        partition, reducer.layout().buckets().size());
 }
 
-void LocalSteps::prepare_deltas(const Schema& schema) {
-  for (std::size_t i = delta_buffers_.size(); i < schema.size(); ++i) {
-    const std::int64_t bytes = schema[i].size * size_of(schema[i].dtype);
-    delta_buffers_.push_back(site_.allocate(static_cast<std::size_t>(bytes), /*zeroed=*/true));
-    deltas_.set(i, compact_array(delta_buffers_.back().data(), schema[i].size, schema[i].dtype));
-  }
-}
-
 bool LocalSteps::step(Optimizer& optimizer, StepBuffers buffers, const StepGuards& guards, double weight) {
   if (exchanges_deltas()) {
-    prepare_deltas(optimizer.schema());
-    buffers.updates = deltas_.list();
+    buffers.updates = deltas_.list(site_, optimizer.schema());
   }
   if (!optimizer.step(buffers, guards).applied) return false;
   weight_ = weight;
@@ -63,8 +54,7 @@ bool LocalSteps::exchange(Reducer* reducer, const BufferList& params, Run run) {
 }
 
 void LocalSteps::take_part(const Optimizer& optimizer, Reducer& reducer) {
-  prepare_deltas(optimizer.schema());
-  reducer.exchange_window(deltas_.list(), weight_);
+  reducer.exchange_window(deltas_.list(site_, optimizer.schema()), weight_);
 }
 
 void LocalSteps::exchange_deltas(Reducer* reducer, const BufferList& params, Run run) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/own_plan.h"
+#include "backend/parameter_arrays.h"
 #include "gradstep/updater.h"
 #include "optim/optimizer.h"
 #include "reduce/reducer.h"
@@ -52,7 +53,6 @@ class LocalSteps {
   }
 
  private:
-  void prepare_deltas(const Schema& schema);
   void exchange_deltas(Reducer* reducer, const BufferList& params, Run run);
   void exchange_parameters(Reducer& reducer, const BufferList& params, Run run);
 
@@ -62,8 +62,7 @@ class LocalSteps {
   double weight_ = 1;  // of the step that is not exchanged
   std::int64_t count_ = 0;
   std::int64_t partition_ = 0;
-  std::vector<Buffer> delta_buffers_;
-  OwnBuffers deltas_;
+  ParameterArrays deltas_;
   OwnPlan<CombinePlan, CombineItem> additions_;  // of deltas to parameters
   BufferList added_params_, added_deltas_;       // that additions_ shows
 };

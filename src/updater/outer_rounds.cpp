@@ -44,30 +44,21 @@ OuterRounds::OuterRounds(std::shared_ptr<Optimizer> outer, const RoundShape& sha
 
 BufferList OuterRounds::start() {
   const Schema& schema = outer_->schema();
-  const auto take = [&](std::size_t i) {
-    const std::int64_t bytes = schema[i].size * size_of(schema[i].dtype);
-    memory_.push_back(site().allocate(static_cast<std::size_t>(bytes), /*zeroed=*/true));
-    return compact_array(memory_.back().data(), schema[i].size, schema[i].dtype);
-  };
-  const std::size_t known = memory_.size() / 2;
-  if (known == schema.size()) return start_.list();
-  for (std::size_t i = known; i < schema.size(); ++i) {
-    start_.set(i, take(i));
-    changes_.push_back(take(i));
-  }
-  divide();
-  return start_.list();
+  const bool grows = start_.size() < schema.size();
+  const BufferList start = start_.list(site(), schema);
+  if (grows) divide(changes_.list(site(), schema));
+  return start;
 }
 
 // The first buckets that a reducer packs have the last parameters.
-void OuterRounds::divide() {
+void OuterRounds::divide(const BufferList& changes) {
   const std::vector<BucketPlan> buckets = plan_buckets(outer_->schema(), fuse_threshold_);
   const std::size_t last = buckets.size();
   for (std::size_t f = 0; f < fragments_.size(); ++f) {
     Fragment& fragment = fragments_[f];
     fragment.buckets = {last - (f + 1) * last / fragments_.size(), last - f * last / fragments_.size()};
-    for (std::size_t i = 0; i < changes_.size(); ++i) {
-      Array none = changes_[i];
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      Array none = changes[i];
       none.data = nullptr;
       fragment.changes.set(i, none);
     }
@@ -75,7 +66,7 @@ void OuterRounds::divide() {
     for (std::size_t b = fragment.buckets.first; b < fragment.buckets.end; ++b) {
       for (const std::size_t i : buckets[b].parameters) {
         fragment.parameters.push_back(i);
-        fragment.changes.set(i, changes_[i]);
+        fragment.changes.set(i, changes[i]);
       }
     }
   }
@@ -91,12 +82,13 @@ void OuterRounds::show(const BufferList& params) {
   keeps_.clear();
   for (std::size_t i = 0; i < params.size(); ++i) keeps_.add({start[i], params[i]}, params[i].size);
   for (Fragment& fragment : fragments_) {
+    const BufferList changes = fragment.changes.list();
     fragment.restores.clear();
     fragment.differences.clear();
     fragment.mixtures.clear();
     for (const std::size_t i : fragment.parameters) {
       fragment.restores.add({params[i], start[i]}, params[i].size);
-      fragment.differences.add({changes_[i], start[i], params[i], 1, -1}, params[i].size);
+      fragment.differences.add({changes[i], start[i], params[i], 1, -1}, params[i].size);
       fragment.mixtures.add({params[i], start[i], params[i], 1 - shape_.mix, shape_.mix}, params[i].size);
     }
   }
@@ -202,7 +194,7 @@ void OuterRounds::go_on_from(const Standing& standing) {
   weights_ = standing.weights;
   is_sent_ = has_arrived_ = standing.has_arrived;
   outcome_.reset();
-  kept_ = memory_.size() / 2;
+  kept_ = start_.size();
 }
 
 }  // namespace gradstep

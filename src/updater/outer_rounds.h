@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "backend/own_plan.h"
+#include "backend/parameter_arrays.h"
 #include "optim/optimizer.h"
 #include "reduce/reducer.h"
 
@@ -110,7 +111,7 @@ class OuterRounds {
   /// Builds the plans for these parameters, unless they are the last ones.
   void show(const BufferList& params);
   /// Deals the parameters to the fragments.
-  void divide();
+  void divide(const BufferList& changes);
   const Site& site() const { return outer_->site(); }
 
   std::shared_ptr<Optimizer> outer_;
@@ -123,9 +124,7 @@ class OuterRounds {
   bool is_sent_ = false;         // the change of the fragment that is due
   bool has_arrived_ = false;     // its average, in the changes
   std::optional<bool> outcome_;  // of the outer step, until params are where it has led: whether it was applied
-  std::vector<Buffer> memory_;   // of start and change by parameter
-  OwnBuffers start_;
-  std::vector<Array> changes_;
+  ParameterArrays start_, changes_;
   BufferList shown_;                   // by the plans
   OwnPlan<CopyPlan, CopyItem> keeps_;  // params to start
   std::vector<Fragment> fragments_;

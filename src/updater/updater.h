@@ -66,7 +66,9 @@ class Updater {
   /// With gradients that need no more exchange. `is_agreed`: in this call the ranks have compared what they must agree
   /// on.
   bool step(const StepBuffers& buffers, const double* norm, bool is_agreed);
-  bool close_window(bool applied);
+  bool close_window(bool applied) { return close_window(applied, applied); }
+  /// Parameters were stepped; `counts`: by a step that the statistics count.
+  bool close_window(bool applied, bool counts);
 
   /// Throws UNSUPPORTED for an accumulator whose windows end on each rank when they will.
   void check_windows_end_together(const Communicator& comm) const;

@@ -97,7 +97,7 @@ bool Updater::finish_round(OuterRounds& rounds, const StepBuffers& buffers, doub
   } catch (const Error& error) {
     fail(error.status(), "{} (the local step stands: flush finishes the exchange)", error.what());
   }
-  return close_window(applied);
+  return close_window(applied, local_applied_);
 }
 
 bool Updater::step_in_round(OuterRounds& rounds, StepBuffers buffers, double weight) {

@@ -74,7 +74,7 @@ typedef struct gradstep_updater_statistics {
   int32_t dropped_windows; /* windows of this rank, begun or complete, that recover has dropped unapplied */
   int64_t pushes;
   int64_t windows;
-  int64_t steps;
+  int64_t steps; /* with outer: the local ones */
   int64_t skipped_steps;
   int64_t accumulate_nanoseconds;
   int64_t reduce_nanoseconds;

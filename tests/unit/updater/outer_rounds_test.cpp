@@ -135,6 +135,10 @@ TEST(OuterRounds, ARankSkipsAnInfiniteLocalStepByItself) {
     EXPECT_TRUE(replica.push(2));
     EXPECT_FLOAT_EQ(replica.first(), 100 - 3) << "changes 4 and 2";
     EXPECT_EQ(replica.updater->stats().skipped_steps, comm.rank());
+    replica.push(2);
+    EXPECT_TRUE(replica.push(std::numeric_limits<float>::infinity())) << "the outer step is made";
+    EXPECT_EQ(replica.updater->stats().skipped_steps, comm.rank() + 1) << "of the local steps";
+    EXPECT_EQ(replica.outer->step_count(), 2);
   });
 }
 
