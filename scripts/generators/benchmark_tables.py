@@ -11,8 +11,10 @@ from generators.choosing_page import paragraph
 from generators.places import ROOT
 
 RECORD = ROOT / "benchmarks" / "recorded" / "cpu.json"
+MODELS = ROOT / "benchmarks" / "recorded" / "models.json"
 README = ROOT / "README.md"
 PAGE = ROOT / "docs" / "performance.md"
+MODELS_BEGIN, MODELS_END = "<!-- models: scripts/generate -->\n", "<!-- end of models -->\n"
 BEGIN, END = "<!-- benchmarks: scripts/generate -->\n", "<!-- end of benchmarks -->\n"
 # What each case of benchmarks/cases.py measures, and what PyTorch runs; "" where PyTorch's fused optimizer does.
 CASES = {
@@ -70,13 +72,30 @@ def table(record: dict[str, Any], names: tuple[str, ...]) -> Iterator[str]:
             yield row(found[name])
 
 
+def models_table(machines: list[dict[str, Any]]) -> Iterator[str]:
+    """Milliseconds of a step, and how many times faster than PyTorch, on each kind of machine."""
+    yield "| a step | " + " | ".join(each["machine"]["processor"] for each in machines) + " |"
+    yield "|---" * (len(machines) + 1) + "|"
+    for number_of_case, case in enumerate(machines[0]["cases"]):
+        cells = []
+        for each in machines:
+            found = each["cases"][number_of_case]
+            best = found["contenders"]["gradstep"]["best_ms"]
+            cells.append(f"{number(best)}; {number(found['speed_of_peer']['torch fused']['best'])} times")
+        yield f"| {case['name']} | " + " | ".join(cells) + " |"
+
+
+def lists_of(machines: list[dict[str, Any]]) -> str:
+    models = machines[0]["models"].items()
+    return ", ".join(f"{name} ({each['tensors']} tensors, {each['parameters'] / 1e6:.0f}M)" for name, each in models)
+
+
 def machine(record: dict[str, Any]) -> str:
     return f"One thread of an {record['machine']['processor']}, PyTorch {record['torch']}"
 
 
-def with_region(path: Path, lines: list[str], begin_mark: str = BEGIN, end_mark: str = END) -> str:
+def with_region(text: str, path: Path, lines: list[str], begin_mark: str = BEGIN, end_mark: str = END) -> str:
     """The text of a page with these lines between its marks."""
-    text = path.read_text()
     before, begin, rest = text.partition(begin_mark)
     _, end, after = rest.partition(end_mark)
     if not begin or not end:
@@ -86,10 +105,11 @@ def with_region(path: Path, lines: list[str], begin_mark: str = BEGIN, end_mark:
 
 def generated() -> dict[Path, str]:
     record = json.loads(RECORD.read_text())
+    machines = json.loads(MODELS.read_text())["machines"]
     short = [*table(record, SHORT), "", paragraph(f"""{machine(record)}; best of interleaved rounds.
         [More tables](docs/performance.md#measured) cover Shampoo, networks and each language.""")]  # fmt: skip
     whole = [paragraph(f"{machine(record)}, no other work of the project; best of interleaved rounds:"), ""]
-    return {
-        README: with_region(README, short),
-        PAGE: with_region(PAGE, [*whole, *table(record, tuple(CASES))]),
-    }
+    lists = [paragraph(f"Lists of {lists_of(machines)}; milliseconds on one thread, times faster than PyTorch:"), ""]
+    page = with_region(PAGE.read_text(), PAGE, [*whole, *table(record, tuple(CASES))])
+    page = with_region(page, PAGE, [*lists, *models_table(machines)], MODELS_BEGIN, MODELS_END)
+    return {README: with_region(README.read_text(), README, short), PAGE: page}

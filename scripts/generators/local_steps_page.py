@@ -27,10 +27,9 @@ def table(runs: dict[str, list[dict[str, list[float]]]]) -> Iterator[str]:
         differences = ", ".join(f"{loss - base:+.3f}" for loss, base in zip(losses, dense, strict=True))
         seconds = statistics.mean(run["seconds"][-1] for run in each)
         sent = statistics.mean(run["megabytes"][-1] for run in each)
-        yield (
-            f"| {name} | {statistics.mean(losses):.3f} | {differences} | {seconds:.1f} | {seconds / seconds_of_dense:.2f} "
-            f"| {sent:.3g} MB | {sent / bytes_of_dense:.4f} |"
-        )
+        times = f"{seconds:.1f} | {seconds / seconds_of_dense:.2f}"
+        amounts = f"{sent:.3g} MB | {sent / bytes_of_dense:.4f}"
+        yield f"| {name} | {statistics.mean(losses):.3f} | {differences} | {times} | {amounts} |"
 
 
 def page(record: dict[str, Any]) -> Iterator[str]:
@@ -40,17 +39,17 @@ def page(record: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield "<!-- Written by scripts/generate from benchmarks/recorded/training_local_steps.json. -->"
     yield ""
-    yield paragraph(f"""What local steps with an outer optimizer ([local_steps.md](local_steps.md)) do to training, beside
-        the time that they save. The transformer of [examples/09_transformer](../examples/09_transformer) with a width of
-        {model["width"]} ({model["parameters"]} parameters), {network["hosts"]} hosts of one rank each with
-        {model["batch"]} x {model["length"]} characters, {model["updates"]} updates of AdamW with a warm-up and a cosine.
-        The outer optimizer is SGD with rate 0.7, momentum 0.9 and Nesterov. Links have
+    yield paragraph(f"""What local steps with an outer optimizer ([local_steps.md](local_steps.md)) do to training,
+        beside the time that they save. The transformer of [examples/09_transformer](../examples/09_transformer) with a
+        width of {model["width"]} ({model["parameters"]} parameters), {network["hosts"]} hosts of one rank each with
+        {model["batch"]} x {model["length"]} characters, {model["updates"]} updates of AdamW with a warm-up and a
+        cosine. The outer optimizer is SGD with rate 0.7, momentum 0.9 and Nesterov. Links have
         {network["bits_per_second"] / 1e6:g} Mbit/s and {network["delay_seconds"] * 1e3:g} ms. Every way has the same
         {seeds} seeds; lines and losses are their means, on held-out text.""")
     yield ""
-    yield paragraph(f"""The hosts are made on one machine ({machine["processor"]}, {machine["cores"]} processors, a load
-        average of {machine["load"][0]:.1f} before): the ranks share its processors, so the time of a step is longer than
-        on hosts of their own, and what local steps save is less.""")
+    yield paragraph(f"""The hosts are made on one machine ({machine["processor"]}, {machine["cores"]} processors, a
+        load average of {machine["load"][0]:.1f} before). The ranks share its processors: a step takes longer than on
+        hosts of their own, and local steps save less.""")
     yield ""
     yield "![Loss against seconds, a line for each way](images/local_steps_by_seconds.svg)"
     yield ""
@@ -58,8 +57,8 @@ def page(record: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield from table(runs)
     yield ""
-    yield paragraph("""K is `sync_steps`. Streaming has two fragments, a delay of 2 windows and a mix of 0.25. A run of so
-        few rounds favours steps that exchange: the outer optimizer of K = 50 makes four. Renewed by
+    yield paragraph("""K is `sync_steps`. Streaming has two fragments, a delay of 2 windows and a mix of 0.25. So
+        short a run favours steps that exchange: the outer optimizer of K = 50 makes four. Renewed by
         `benchmarks/training_local_steps.py`, which needs PyTorch and root, and `scripts/generate`.""")
 
 

@@ -24,6 +24,9 @@ namespace gradstep::kernels {
 
 inline constexpr std::int64_t kCodeBlock = 256;
 
+/// Subnormal numbers have the codes of zeros in a block with this factor or a larger one: they are far below floor.
+inline constexpr float kCodesSubnormalAsZero = 0x1p-80F;
+
 /// `kSigned`: bit 7 is the sign, and bits 0 to 6 are the magnitude's code. 0 stands for zero, the largest code of a
 /// magnitude, 127 or 255, for the block's largest.
 template <bool kSigned>
@@ -38,22 +41,32 @@ class BlockCode {
   /// The codes of numbers in floats' bits, none of them larger than the factor.
   template <class Words>
   GRADSTEP_FORMULA Words encode(Words numbers) const {
-    using L = Lanes<Words>;
-    const auto raised = L::floats_of(numbers & ~binary32::kSign) + floor_;
-    const Words distance = L::words_of(L::to_floats(start_ - L::words_of(raised)));
-    const Words code = (kZero + kCell / 2 - distance) >> kCellBits;
+    const Words code = code_of(numbers & ~binary32::kSign);
     if constexpr (kSigned) return code | ((numbers >> 24) & 0x80U);
     return code;
+  }
+  /// Those of magnitudes.
+  template <class Words>
+  GRADSTEP_FORMULA Words code_of(Words magnitudes) const {
+    using L = Lanes<Words>;
+    const auto raised = L::floats_of(magnitudes) + floor_;
+    const Words distance = L::words_of(L::to_floats(start_ - L::words_of(raised)));
+    return (kZero + kCell / 2 - distance) >> kCellBits;
   }
 
   /// What codes stand for, in floats' bits. The bits of a code from 8 on do not count.
   template <class Words>
   GRADSTEP_FORMULA Words decode(Words codes) const {
-    using L = Lanes<Words>;
-    const Words distance = kZero - ((codes & kLargest) << kCellBits);
-    const Words magnitude = L::words_of(L::floats_of(start_ - L::to_integers(L::floats_of(distance))) - floor_);
+    const Words magnitude = magnitude_of(codes & kLargest);
     if constexpr (kSigned) return magnitude | ((codes << 24) & binary32::kSign);
     return magnitude;
+  }
+  /// The magnitudes that codes without signs, and without other bits, stand for.
+  template <class Words>
+  GRADSTEP_FORMULA Words magnitude_of(Words codes) const {
+    using L = Lanes<Words>;
+    const Words distance = kZero - (codes << kCellBits);
+    return L::words_of(L::floats_of(start_ - L::to_integers(L::floats_of(distance))) - floor_);
   }
 
  private:

@@ -127,11 +127,17 @@ class Kernel {
   /// stored of them.
   template <class V>
   GRADSTEP_FORMULA V operator()(V p, V g, V* state) const {
-    g = seen(p, g);
-    const V delta = Rule::template delta<T, kVariant>(constants_, p, g, state, largest_);
+    const V delta = exactly(p, g, state);
     for (int s = 0; s < kStates; ++s) {
       if ((kExactStates >> s & 1) == 0) state[s] = kernels::stored(state[s]);
     }
+    return delta;
+  }
+
+  /// What comes before numbers of state are stored: they may be subnormal.
+  template <class V>
+  GRADSTEP_FORMULA V exactly(V p, V g, V* state) const {
+    const V delta = Rule::template delta<T, kVariant>(constants_, p, seen(p, g), state, largest_);
     if constexpr (kDecay == Decay::decoupled || kDecay == Decay::any) return delta - decay_ * p;
     return delta;
   }

@@ -81,6 +81,10 @@ inline constexpr void all_lanes() {
   GRADSTEP_ALL_LANES(mask, 0xffff,                                                         \
                      gradstep_emulated_avx512::whole<__m512i>(_mm256_cvtepu8_epi32(bytes), \
                                                               _mm256_cvtepu8_epi32(_mm_srli_si128(bytes, 8))))
+#define _mm512_maskz_cvtepi8_epi32(mask, bytes)                                            \
+  GRADSTEP_ALL_LANES(mask, 0xffff,                                                         \
+                     gradstep_emulated_avx512::whole<__m512i>(_mm256_cvtepi8_epi32(bytes), \
+                                                              _mm256_cvtepi8_epi32(_mm_srli_si128(bytes, 8))))
 #define _mm512_maskz_cvtepu16_epi32(mask, words)                                                     \
   GRADSTEP_ALL_LANES(                                                                                \
       mask, 0xffff,                                                                                  \

@@ -70,6 +70,11 @@ GRADSTEP_FORMULA Words load_bytes(const std::uint8_t* from) {
   const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
   return reinterpret_cast<Words>(_mm512_maskz_cvtepu8_epi32(0xffff, bytes));
 }
+/// With the sign bit of each byte as that of its word.
+GRADSTEP_FORMULA Words load_signed_bytes(const std::uint8_t* from) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  return reinterpret_cast<Words>(_mm512_maskz_cvtepi8_epi32(0xffff, bytes));
+}
 GRADSTEP_FORMULA Words load_halves(const std::uint16_t* from) {
   const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
   return reinterpret_cast<Words>(_mm512_maskz_cvtepu16_epi32(0xffff, halves));
@@ -85,6 +90,12 @@ GRADSTEP_FORMULA void store_bytes(std::uint8_t* to, const FourWords& words) {
     const __m128i bytes = _mm512_maskz_cvtepi32_epi8(0xffff, reinterpret_cast<__m512i>(words.of[k]));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to + kWords * k), bytes);
   }
+}
+
+/// Stores the lowest seven bits of each word, the others are zero, and as the eighth the sign bit of `signs`.
+GRADSTEP_FORMULA void store_signed_bytes(std::uint8_t* to, FourWords words, const FourWords& signs) {
+  for (int k = 0; k < 4; ++k) words.of[k] |= (signs.of[k] >> 24) & 0x80U;
+  store_bytes(to, words);
 }
 
 /// The lower halves of two vectors of words; the upper halves are zero.
@@ -111,6 +122,10 @@ GRADSTEP_FORMULA Floats rounded_to_float16(Floats floats) {
 GRADSTEP_FORMULA Words load_bytes(const std::uint8_t* from) {
   return reinterpret_cast<Words>(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
 }
+/// With the sign bit of each byte as that of its word.
+GRADSTEP_FORMULA Words load_signed_bytes(const std::uint8_t* from) {
+  return reinterpret_cast<Words>(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))));
+}
 GRADSTEP_FORMULA Words load_halves(const std::uint16_t* from) {
   return reinterpret_cast<Words>(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from))));
 }
@@ -119,13 +134,27 @@ GRADSTEP_FORMULA Floats roots_of(Floats floats) {
   return reinterpret_cast<Floats>(_mm256_sqrt_ps(reinterpret_cast<__m256>(floats)));
 }
 
-/// Stores the lowest byte of each word; the others are zero.
-GRADSTEP_FORMULA void store_bytes(std::uint8_t* to, const FourWords& words) {
-  const auto at = [&](int k) { return reinterpret_cast<__m256i>(words.of[k]); };
-  // Halves of vectors are packed each on their own: groups of four bytes come out as 0, 4, 1, 5, 2, 6, 3, 7.
-  const __m256i packed = _mm256_packus_epi16(_mm256_packs_epi32(at(0), at(1)), _mm256_packs_epi32(at(2), at(3)));
+// Halves of vectors are packed each on their own: groups of four bytes come out as 0, 4, 1, 5, 2, 6, 3, 7.
+GRADSTEP_FORMULA void store_packed(std::uint8_t* to, __m256i packed) {
   const __m256i bytes = _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
+}
+GRADSTEP_FORMULA __m256i packed_halves(const Words& first, const Words& second) {
+  return _mm256_packs_epi32(reinterpret_cast<__m256i>(first), reinterpret_cast<__m256i>(second));
+}
+GRADSTEP_FORMULA __m256i packed_bytes(const FourWords& words) {
+  return _mm256_packus_epi16(packed_halves(words.of[0], words.of[1]), packed_halves(words.of[2], words.of[3]));
+}
+
+/// Stores the lowest byte of each word; the others are zero.
+GRADSTEP_FORMULA void store_bytes(std::uint8_t* to, const FourWords& words) { store_packed(to, packed_bytes(words)); }
+
+/// Stores the lowest seven bits of each word, the others are zero, and as the eighth the sign bit of `signs`, which
+/// stays where words are packed with saturation.
+GRADSTEP_FORMULA void store_signed_bytes(std::uint8_t* to, const FourWords& words, const FourWords& signs) {
+  const __m256i packed =
+      _mm256_packs_epi16(packed_halves(signs.of[0], signs.of[1]), packed_halves(signs.of[2], signs.of[3]));
+  store_packed(to, _mm256_or_si256(packed_bytes(words), _mm256_and_si256(packed, _mm256_set1_epi8(-128))));
 }
 
 /// The lower halves of two vectors of words; the upper halves are zero.
@@ -147,6 +176,12 @@ GRADSTEP_FORMULA void store_bytes(std::uint8_t* to, const FourWords& words) {
   const auto at = [&](int k) { return reinterpret_cast<__m128i>(words.of[k]); };
   const __m128i bytes = _mm_packus_epi16(_mm_packs_epi32(at(0), at(1)), _mm_packs_epi32(at(2), at(3)));
   _mm_storeu_si128(reinterpret_cast<__m128i*>(to), bytes);
+}
+
+/// Stores the lowest seven bits of each word, the others are zero, and as the eighth the sign bit of `signs`.
+GRADSTEP_FORMULA void store_signed_bytes(std::uint8_t* to, FourWords words, const FourWords& signs) {
+  for (int k = 0; k < 4; ++k) words.of[k] |= (signs.of[k] >> 24) & 0x80U;
+  store_bytes(to, words);
 }
 
 /// The lower halves of two vectors of words; the upper halves are zero.

@@ -45,6 +45,15 @@ GRADSTEP_FORMULA void encode_some(const Code& code, const float* from, std::uint
   for (int k = 0; k < 4; ++k) words.of[k] = code.encode(load_words(from + kWords * k));
   store_bytes(codes, words);
 }
+GRADSTEP_FORMULA void encode_some(const kernels::BlockCode<true>& code, const float* from, std::uint8_t* codes) {
+  FourWords words;
+  FourWords numbers;
+  for (int k = 0; k < 4; ++k) {
+    numbers.of[k] = load_words(from + kWords * k);
+    words.of[k] = code.code_of(numbers.of[k] & ~kernels::binary32::kSign);
+  }
+  store_signed_bytes(codes, words, numbers);
+}
 
 template <class Code>
 GRADSTEP_FORMULA void decode_some(const Code& code, const std::uint8_t* codes, float* to) {

@@ -20,12 +20,13 @@ namespace {
 using L = kernels::Lanes<Words>;
 
 /// Steps kWords elements, with their states in registers. Who calls it in a loop has the rule in a copy of its own,
-/// which no store can change: so the rule's constants are read once.
-template <class Rule>
+/// which no store can change: so the rule's constants are read once. Unless `kStores`, states may become subnormal.
+template <bool kStores, class Rule>
 GRADSTEP_FORMULA void step_lanes(const Rule& rule, GradientScale<float> scale, float* p, const float* g,
                                  Floats* states) {
   const Floats param = load_floats(p);
-  store_floats(p, param + rule(param, scale(load_floats(g)), states));
+  const Floats gradient = scale(load_floats(g));
+  store_floats(p, param + (kStores ? rule(param, gradient, states) : rule.exactly(param, gradient, states)));
 }
 
 template <class Rule>
@@ -42,7 +43,7 @@ void update_narrow(const Rule& rule, GradientScale<float> scale, const UpdateIte
       for (int half = 0; half < 2; ++half) {
         const std::int64_t first = i + half * kWords;
         for (int s = 0; s < kStates; ++s) states[half][s] = L::floats_of(load_halves(stored[s] + first) << 16);
-        step_lanes(own, scale, p + begin + first, g + begin + first, states[half]);
+        step_lanes</*kStores=*/true>(own, scale, p + begin + first, g + begin + first, states[half]);
       }
       for (int s = 0; s < kStates; ++s) {
         store_halves(stored[s] + i, kernels::bfloat16_of(L::words_of(states[0][s])),
@@ -85,17 +86,27 @@ struct SteppedBlock {
 };
 
 GRADSTEP_FORMULA Floats read_codes(bool is_signed, const std::uint8_t* codes, float factor) {
-  const Words words = load_bytes(codes);
-  return L::floats_of(is_signed ? kernels::BlockCode<true>(factor).decode(words)
-                                : kernels::BlockCode<false>(factor).decode(words));
+  if (!is_signed) return L::floats_of(kernels::BlockCode<false>(factor).magnitude_of(load_bytes(codes)));
+  const Words words = load_signed_bytes(codes);
+  const Words magnitudes = kernels::BlockCode<true>(factor).magnitude_of(words & 127U);
+  return L::floats_of(magnitudes | (words & kernels::binary32::kSign));
 }
 
-/// The factor of a block, by the largest of some of its words each. Numbers that are not finite are replaced.
+/// The factor of a block that has subnormal numbers, or some that are not finite. They are replaced.
+[[gnu::noinline, gnu::cold]] float settle_block(float* numbers) {
+  for (std::int64_t i = 0; i < kBlock; ++i) numbers[i] = kernels::stored(numbers[i]);
+  const float factor = measure_block(numbers, kBlock);
+  return is_factor(factor) ? factor : make_finite(numbers, kBlock, numbers);
+}
+
+/// The factor of a block, by the largest of some of its words each. Numbers that are not finite are replaced, and
+/// subnormal ones where they have another code than zero.
 GRADSTEP_FORMULA float factor_of(Integers magnitudes, float* numbers) {
   std::int32_t largest = 0;
   for (std::int64_t k = 0; k < kWords; ++k) largest = magnitudes[k] > largest ? magnitudes[k] : largest;
   const float factor = kernels::float_of(static_cast<std::uint32_t>(largest));
-  return is_factor(factor) ? factor : make_finite(numbers, kBlock, numbers);
+  const bool is_settled = factor == 0 || (factor >= kernels::kCodesSubnormalAsZero && is_factor(factor));
+  return is_settled ? factor : settle_block(numbers);
 }
 
 /// A code depends on the largest number of its block: so a block's codes are written while the next one is stepped.
@@ -130,7 +141,7 @@ void update_coded(const Rule& rule, GradientScale<float> scale, const UpdateItem
         for (int s = 0; s < kStates; ++s) {
           lanes[s] = read_codes(is_signed<Rule>(s), to.codes[s] + first, to.factors[s]);
         }
-        step_lanes(own, scale, p + begin + first, g + begin + first, lanes);
+        step_lanes</*kStores=*/false>(own, scale, p + begin + first, g + begin + first, lanes);
         for (int s = 0; s < kStates; ++s) {
           store_floats(states[s].values + first, lanes[s]);
           const auto magnitudes = reinterpret_cast<Integers>(L::words_of(lanes[s]) & ~kernels::binary32::kSign);

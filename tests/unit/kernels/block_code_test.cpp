@@ -74,6 +74,21 @@ void expect_numbers_of_the_definition() {
   }
 }
 
+template <bool kSigned>
+void expect_subnormals_to_be_zeros() {
+  for (const float factor : {kCodesSubnormalAsZero, 2 * kCodesSubnormalAsZero, 1.0F}) {
+    for (const float x : {std::numeric_limits<float>::denorm_min(), 0x1.fffffcp-127F}) {
+      EXPECT_EQ(encoded<kSigned>(factor, x), encoded<kSigned>(factor, 0.0F));
+      EXPECT_EQ(encoded<kSigned>(factor, -x), encoded<kSigned>(factor, -0.0F));
+    }
+  }
+}
+
+TEST(BlockCode, SubnormalNumbersAreZerosWhereTheFactorIsFarAboveThem) {
+  expect_subnormals_to_be_zeros<true>();
+  expect_subnormals_to_be_zeros<false>();
+}
+
 TEST(BlockCode, HasTheNumbersOfItsDefinition) {
   expect_numbers_of_the_definition<true>();
   expect_numbers_of_the_definition<false>();

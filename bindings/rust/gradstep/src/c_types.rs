@@ -853,7 +853,7 @@ record! {
         pushes: i64 = pushes,
         /// Windows.
         windows: i64 = windows,
-        /// Steps.
+        /// With outer: the local ones.
         steps: i64 = steps,
         /// Skipped steps.
         skipped_steps: i64 = skipped_steps,
