@@ -40,6 +40,8 @@ class BucketLayout {
   void collect() noexcept;
   bool is_dealt() const { return is_dealt_; }
   bool is_dealt_as(const DealtSlices& dealt) const;
+  /// Buckets take turns in memory: what is packed in one lies there until it is exchanged.
+  bool lends_memory() const;
   /// Throws UNSUPPORTED where a window brings slices alone; `what` would show more.
   void check_brings_all(const char* what) const;
   /// Some bucket keeps something for the next window.

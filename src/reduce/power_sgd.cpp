@@ -103,6 +103,12 @@ void PowerSgdExchange::plan_dense(Work& work, const Array& memory) {
   }
 }
 
+// A sum in an engine's order may have other bits in other company.
+std::int64_t PowerSgdExchange::round_bytes() const {
+  if (comm().reduction_order() == GRADSTEP_REDUCTION_ENGINE) return 0;
+  return std::max(p_size_, q_size_) * size_of(plan_.dtype);
+}
+
 std::optional<Round> PowerSgdExchange::start(double divisor, gradstep_bucket_statistics& stats) {
   stats.algorithm = GRADSTEP_EXCHANGE_FACTORS;
   divisor_ = divisor;

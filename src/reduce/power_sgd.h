@@ -20,6 +20,7 @@ class PowerSgdExchange final : public ExchangeByRounds {
 
   Array packed() const override { return feedback_.packed(); }
   Array carried() const override { return feedback_.kept(); }
+  std::int64_t round_bytes() const override;
   std::optional<Round> start(double divisor, gradstep_bucket_statistics& stats) override;
   std::optional<Round> proceed(const Received& received, gradstep_bucket_statistics& stats) override;
   double largest() override;

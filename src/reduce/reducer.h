@@ -96,7 +96,8 @@ class Reducer {
 
  private:
   void check_closed() const;
-  void open_window(double weight);
+  /// `at_once`: all gradients are there.
+  void open_window(double weight, bool at_once = false);
   /// What is written to `targets` is there.
   void finish_window(const BufferList& targets, const Deadline& deadline);
   void settle(std::span<const std::unique_ptr<Bucket>> exchanged, const Deadline& deadline);

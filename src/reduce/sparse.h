@@ -26,6 +26,7 @@ class SparseExchange final : public ExchangeByRounds {
   Array carried() const override;
   double carried_factor() const override;
   Array result() const override { return ef21_ ? ef21_->result() : BucketExchange::result(); }
+  std::int64_t round_bytes() const override { return route_.message_bytes(selection_); }
   std::optional<Round> start(double divisor, gradstep_bucket_statistics& stats) override;
   std::optional<Round> proceed(const Received& received, gradstep_bucket_statistics& stats) override;
   void complete(gradstep_bucket_statistics& stats) const override { stats.nonfinite = selection_.zeroed_nans(); }

@@ -35,6 +35,12 @@ std::size_t SparseRoute::next_pieces() const {
   return pays(last_selected_ / ranks) && pays(sums_.touched_count()) ? world_size() : 1;
 }
 
+std::int64_t SparseRoute::message_bytes(const SparseSelection& own) const {
+  const std::int64_t count =
+      own.by_count() ? own.next_count() : last_selected_ / static_cast<std::int64_t>(world_size());
+  return SparseSelection::kHeadBytes + messages_.bytes(count);
+}
+
 std::optional<Round> SparseRoute::ask_counts(const SparseSelection& own) {
   if (own.is_fixed()) return {};
   return SelectionCounts::round(own.counts(), own.pieces());
@@ -82,7 +88,7 @@ std::optional<Round> SparseRoute::finish() {
   return {};
 }
 
-/// All ranks' messages. Those of a length that all know have heads, by which counts_ become known.
+/// All ranks' messages. If all know their lengths they have heads, by which counts_ become known.
 Round SparseRoute::gather(const SparseSelection& own) {
   if (own.is_fixed()) {
     step_ = Step::fixed_selections;

@@ -26,6 +26,8 @@ class SparseRoute {
   /// Decides on the way of the next window, alike on all ranks: how many pieces selections are cut into, by what the
   /// last one has selected. 1 = gathered.
   std::size_t next_pieces() const;
+  /// How long this rank's message is in the next window, by `own`; unless that is fixed, as the last ones on average.
+  std::int64_t message_bytes(const SparseSelection& own) const;
   /// A round that tells all ranks what each has selected, for read_counts(); nothing = they know.
   static std::optional<Round> ask_counts(const SparseSelection& own);
   /// Throws as SelectionCounts.
