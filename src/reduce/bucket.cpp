@@ -3,6 +3,7 @@
 #include "reduce/bucket.h"
 
 #include "comm/host_sums.h"
+#include "reduce/exchange_rounds.h"
 
 namespace gradstep {
 
@@ -158,30 +159,62 @@ void Bucket::count_packing(Clock::time_point start) {
 }
 
 void Bucket::exchange(const Deadline& deadline) {
+  Bucket* const alone = this;
+  exchange_together({&alone, 1}, deadline);
+}
+
+void Bucket::exchange_together(std::span<Bucket* const> buckets, const Deadline& deadline, ControlRound* control) {
   const auto start = Clock::now();
-  const Communicator& comm = *resources_.comm;
-  const SumOrder order(comm.host_sums(), choice_.by_hosts != 0);
-  const std::int64_t sent_before = comm.stats().bytes_sent;
-  const double divisor = resources_.options.average == GRADSTEP_AVERAGE_MEAN ? comm.world_size() : 1;
-  gradstep_bucket_statistics stats{};
-  const auto change_stats = [&](auto&& change) {
-    const std::lock_guard lock(stats_mutex_);
-    change();
-  };
-  change_stats([&] { stats = stats_; });
-  if (resources_.data->is_queued()) resources_.has_queued = true;
+  ExchangeResources& resources = buckets[0]->resources_;
+  const Communicator& comm = *resources.comm;
+  const SumOrder order(comm.host_sums(), buckets[0]->choice_.by_hosts != 0);
+  const double divisor = resources.options.average == GRADSTEP_AVERAGE_MEAN ? comm.world_size() : 1;
+  std::vector<gradstep_bucket_statistics> stats;
+  for (const Bucket* bucket : buckets) stats.push_back(bucket->stats_so_far());
+  if (resources.data->is_queued()) resources.has_queued = true;
   try {
-    resources_.follow(packed_);
-    if (!is_empty()) exchange_->exchange(divisor, deadline, stats);
-    if (exchange_->scatters()) exchange_->give_memory(resources_.record_lane());
+    for (const Bucket* bucket : buckets) resources.follow(bucket->packed_);
+    std::vector<ExchangeByRounds*> exchanges;
+    for (const Bucket* bucket : buckets) {
+      ExchangeByRounds* const exchange = bucket->is_empty() ? nullptr : bucket->exchange_->by_rounds();
+      if (exchange != nullptr) exchanges.push_back(exchange);
+    }
+    if (exchanges.size() == buckets.size()) {
+      std::optional<Array> beside;  // at the host
+      if (control != nullptr && resources.site.is_host()) beside = control->numbers();
+      if (gradstep::exchange_together(resources, exchanges, divisor, deadline, stats, beside ? &*beside : nullptr)) {
+        control->complete();
+      }
+    } else {
+      buckets[0]->exchange_alone(divisor, deadline, stats[0]);
+    }
   } catch (...) {
-    change_stats([&] { stats_ = stats; });
+    for (std::size_t k = 0; k < buckets.size(); ++k) buckets[k]->set_stats(stats[k]);
     throw;
   }
-  ++stats.exchanges;
-  stats.bytes_sent += comm.stats().bytes_sent - sent_before;
-  stats.exchange_nanoseconds += nanoseconds_since(start);
-  change_stats([&] { stats_ = stats; });
+  const std::int64_t nanoseconds = nanoseconds_since(start) / static_cast<std::int64_t>(buckets.size());
+  for (std::size_t k = 0; k < buckets.size(); ++k) {
+    ++stats[k].exchanges;
+    stats[k].exchange_nanoseconds += nanoseconds;
+    buckets[k]->set_stats(stats[k]);
+  }
+}
+
+/// Not by rounds.
+void Bucket::exchange_alone(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) {
+  const std::int64_t sent_before = resources_.comm->stats().bytes_sent;
+  if (!is_empty()) exchange_->exchange(divisor, deadline, stats);
+  if (exchange_->scatters()) exchange_->give_memory(resources_.record_lane());
+  stats.bytes_sent += resources_.comm->stats().bytes_sent - sent_before;
+}
+
+std::int64_t Bucket::round_bytes() const {
+  const ExchangeByRounds* exchange = exchange_->by_rounds();
+  return exchange != nullptr && !is_empty() ? exchange->round_bytes() : 0;
+}
+
+bool Bucket::may_join(const Bucket& other) const {
+  return choice_ == other.choice_ && plan_.dtype == other.plan_.dtype;
 }
 
 void Bucket::divide(double weight) {
@@ -204,12 +237,18 @@ std::array<trace::Number, 4> Bucket::numbers(std::size_t index) const {
            {"window", stats_.exchanges}}};
 }
 
+gradstep_bucket_statistics Bucket::stats_so_far() const {
+  const std::lock_guard lock(stats_mutex_);
+  return stats_;
+}
+
+void Bucket::set_stats(const gradstep_bucket_statistics& stats) {
+  const std::lock_guard lock(stats_mutex_);
+  stats_ = stats;
+}
+
 gradstep_bucket_statistics Bucket::stats() const {
-  gradstep_bucket_statistics stats{};
-  {
-    const std::lock_guard lock(stats_mutex_);
-    stats = stats_;
-  }
+  gradstep_bucket_statistics stats = stats_so_far();
   if (!resources_.site.queue().is_host()) exchange_->complete(stats);
   return stats;
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "backend/own_plan.h"
@@ -16,9 +17,16 @@
 #include "core/schema.h"
 #include "core/trace.h"
 #include "reduce/bucket_exchange.h"
+#include "reduce/control_round.h"
 #include "reduce/cost_model.h"
 
 namespace gradstep {
+
+/// Of buckets by their numbers.
+struct BucketRange {
+  std::size_t first = 0;
+  std::size_t end = 0;
+};
 
 class Bucket {
  public:
@@ -56,6 +64,14 @@ class Bucket {
   /// Exchanges what is packed, by `deadline`. May run on the progress thread, beside pack() of other buckets: touches
   /// nothing but what exchanges share, this bucket, and its statistics under their lock.
   void exchange(const Deadline& deadline);
+  /// exchange() of buckets of one channel that each may follow the one before it. Where they are several, their rounds
+  /// are common ones. `control`, unless NULL, may be exchanged with them.
+  static void exchange_together(std::span<Bucket* const> buckets, const Deadline& deadline,
+                                ControlRound* control = nullptr);
+  /// What this rank gives in one round that others may join, in the next window; 0 = none may.
+  std::int64_t round_bytes() const;
+  /// Rounds of both may be one.
+  bool may_join(const Bucket& other) const;
   /// Divides the outcome by the total weight of the ranks, where the exchange has not.
   void divide(double weight);
 
@@ -77,6 +93,9 @@ class Bucket {
   Array packed_in(const Array& whole, std::size_t position) const;
   CombineItem addition_of(std::size_t position, const Array& grad) const;
   Packing& packing_of(const BufferList& grads);
+  void exchange_alone(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats);
+  gradstep_bucket_statistics stats_so_far() const;
+  void set_stats(const gradstep_bucket_statistics& stats);
   void count_packing(std::chrono::steady_clock::time_point start);
 
   ExchangeResources& resources_;

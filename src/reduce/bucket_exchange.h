@@ -18,6 +18,8 @@
 
 namespace gradstep {
 
+class ExchangeByRounds;
+
 class BucketExchange {
  public:
   /// `options` are the reducer's, with the mode that this bucket has.
@@ -53,6 +55,8 @@ class BucketExchange {
   /// Like all that queues work here, in the order of the lane.
   /// A failure leaves behind nothing that a later window could see.
   virtual void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) = 0;
+  /// This, if others can make its rounds (reduce/exchange_rounds.h).
+  virtual ExchangeByRounds* by_rounds() { return nullptr; }
   /// No element of the last exchange's result is larger, before it is divided by the weight; NaN or infinite where one
   /// may not be finite. Waits for the exchange. Up to safe_bound() what commit() keeps is finite, too.
   virtual double largest() { return std::numeric_limits<double>::infinity(); }

@@ -57,6 +57,10 @@ bool BucketLayout::is_dealt_as(const DealtSlices& dealt) const {
   });
 }
 
+bool BucketLayout::lends_memory() const {
+  return std::ranges::any_of(buckets_, [](const auto& bucket) { return bucket->exchange().scatters(); });
+}
+
 void BucketLayout::check_brings_all(const char* what) const {
   if (!is_dealt()) return;
   fail(GRADSTEP_ERR_UNSUPPORTED,

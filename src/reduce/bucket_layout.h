@@ -15,11 +15,6 @@
 
 namespace gradstep {
 
-struct BucketRange {
-  std::size_t first = 0;
-  std::size_t end = 0;
-};
-
 class BucketLayout {
  public:
   struct Place {
@@ -45,6 +40,8 @@ class BucketLayout {
   void collect() noexcept;
   bool is_dealt() const { return is_dealt_; }
   bool is_dealt_as(const DealtSlices& dealt) const;
+  /// Buckets take turns in memory: what is packed in one lies there until it is exchanged.
+  bool lends_memory() const;
   /// Throws UNSUPPORTED where a window brings slices alone; `what` would show more.
   void check_brings_all(const char* what) const;
   /// Some bucket keeps something for the next window.

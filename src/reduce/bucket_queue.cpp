@@ -13,23 +13,49 @@
 
 #include "core/error.h"
 #include "core/trace.h"
+#include "reduce/exchange_rounds.h"
 
 namespace gradstep {
 
 BucketQueue::BucketQueue(std::vector<std::shared_ptr<Communicator>> channels, const Buckets& buckets, bool overlaps)
-    : buckets_(buckets), overlaps_(overlaps), waited_(buckets.size()), ended_(buckets.size()) {
+    : buckets_(buckets),
+      overlaps_(overlaps),
+      waited_(buckets.size()),
+      last_with_(buckets.size()),
+      ended_(buckets.size()) {
   for (auto& comm : channels) tracks_.push_back({std::move(comm)});
 }
 
 BucketQueue::~BucketQueue() { halt(); }
 
-void BucketQueue::open(std::size_t first) {
+void BucketQueue::open(BucketRange range, bool together, ControlRound* control) {
   const std::lock_guard lock(mutex_);
-  first_ = full_ = done_ = first;
-  for (std::size_t b = first; b < first + tracks_.size(); ++b) tracks_[b % tracks_.size()].next = b;
+  range_ = range;
+  control_ = control;
+  full_ = done_ = range.first;
+  for (std::size_t b = range.first; b < range.first + tracks_.size(); ++b) tracks_[b % tracks_.size()].next = b;
+  for (std::size_t first = range.first; first < range.end; ++first) {
+    const std::size_t before = first < range.first + tracks_.size() ? first : first - tracks_.size();
+    const bool is_with_it = before != first && last_with_[before] >= first;
+    last_with_[first] = is_with_it ? last_with_[before] : together ? last_with(first) : first;
+  }
   limit_.reset();
   failure_ = GRADSTEP_OK;
   is_broken_ = false;
+}
+
+/// The last of the buckets that may leave together from this one on.
+std::size_t BucketQueue::last_with(std::size_t bucket) const {
+  const std::int64_t most = most_common_bytes(tracks_[0].comm->world_size());
+  std::int64_t bytes = buckets_[bucket]->round_bytes();
+  if (bytes == 0) return bucket;
+  for (std::size_t next = bucket + tracks_.size(); next < range_.end; next += tracks_.size()) {
+    const std::int64_t more = buckets_[next]->round_bytes();
+    bytes += more;
+    if (more == 0 || bytes > most || !buckets_[next]->may_join(*buckets_[bucket])) break;
+    bucket = next;
+  }
+  return bucket;
 }
 
 void BucketQueue::limit(const Deadline& deadline) {
@@ -87,7 +113,7 @@ bool BucketQueue::is_idle() const {
 
 bool BucketQueue::has_left() const {
   const std::lock_guard lock(mutex_);
-  return failure_ == GRADSTEP_OK ? full_ > first_ : done_ > first_ || is_of_this_rank(failure_);
+  return failure_ == GRADSTEP_OK ? full_ > range_.first : done_ > range_.first || is_of_this_rank(failure_);
 }
 
 void BucketQueue::halt() noexcept {
@@ -116,7 +142,7 @@ std::int64_t BucketQueue::waited_nanoseconds(std::size_t bucket) const {
 bool BucketQueue::start_serving(Track& track) {
   {
     const std::lock_guard lock(mutex_);
-    if (track.serving || track.next >= full_) return true;
+    if (track.serving || !may_leave(track)) return true;
     if (!overlaps_) return false;
     track.serving = true;
   }
@@ -134,29 +160,49 @@ bool BucketQueue::start_serving(Track& track) {
 /// On the progress thread: exchanges what is full until there is no more.
 void BucketQueue::serve(Track& track) noexcept {
   for (;;) {
-    std::size_t bucket = 0;
+    std::size_t first = 0;
     Deadline deadline = track.comm->deadline();
     {
       const std::lock_guard lock(mutex_);
-      if (track.next >= full_ || has_stopped()) {
+      if (!may_leave(track) || has_stopped()) {
         track.serving = false;
         exchanged_->notify_all();
         return;
       }
-      bucket = track.next;
+      first = track.next;
       if (limit_) deadline = *limit_;
     }
     try {
-      const Phase phase("phase", "exchange", [&] { return buckets_[bucket]->numbers(bucket); });
-      buckets_[bucket]->exchange(deadline);
+      exchange(first, last_with_[first], deadline);
     } catch (...) {
       keep_error(track);
     }
     const std::lock_guard lock(mutex_);
-    ended_[bucket] = Clock::now();
-    track.next += tracks_.size();
-    if (failure_ == GRADSTEP_OK) ++done_;
+    ended_[first] = Clock::now();
+    leave(track);
     exchanged_->notify_all();
+  }
+}
+
+/// Those of one channel from `first` to `last`.
+void BucketQueue::exchange(std::size_t first, std::size_t last, const Deadline& deadline) {
+  const Phase phase("phase", "exchange", [&] { return buckets_[first]->numbers(first); });
+  std::vector<Bucket*> together;
+  for (std::size_t bucket = first; bucket <= last; bucket += tracks_.size()) together.push_back(buckets_[bucket].get());
+  Bucket::exchange_together(together, deadline, last + 1 == range_.end ? control_ : nullptr);
+}
+
+/// What track.next leaves with is exchanged, or has failed.
+void BucketQueue::leave(Track& track) {
+  const std::size_t last = last_with_[track.next];
+  if (failure_ == GRADSTEP_OK) done_ += (last - track.next) / tracks_.size() + 1;
+  track.next = last + tracks_.size();
+}
+
+void BucketQueue::count_wait(std::size_t first, Clock::duration waited) {
+  const std::size_t buckets = (last_with_[first] - first) / tracks_.size() + 1;
+  for (std::size_t bucket = first; bucket <= last_with_[first]; bucket += tracks_.size()) {
+    waited_[bucket] += waited / static_cast<Clock::rep>(buckets);
   }
 }
 
@@ -173,31 +219,32 @@ void BucketQueue::wait_for_served() {
   const std::lock_guard lock(mutex_);
   for (std::size_t bucket = 0; bucket < ended_.size(); ++bucket) {
     if (ended_[bucket] <= begin) continue;
-    waited_[bucket] += ended_[bucket] - begin;
+    count_wait(bucket, ended_[bucket] - begin);
     begin = ended_[bucket];
   }
 }
 
 /// Nothing is served.
 void BucketQueue::exchange_here(std::size_t end, const Deadline& deadline) {
-  for (std::size_t bucket = 0; bucket < end && !has_stopped(); ++bucket) {
+  for (std::size_t bucket = range_.first; bucket < end && !has_stopped(); ++bucket) {
     Track& track = tracks_[bucket % tracks_.size()];
-    if (bucket < track.next) continue;
+    const std::size_t first = track.next;
+    if (first > bucket || last_with_[first] != bucket) continue;
+    const auto begin = Clock::now();
     try {
-      exchange_alone(bucket, deadline);
+      exchange(first, bucket, deadline);
     } catch (...) {
       keep_error(track);
     }
-    track.next += tracks_.size();
-    if (failure_ == GRADSTEP_OK) ++done_;
+    count_wait(first, Clock::now() - begin);
+    leave(track);
   }
   check();
 }
 
 void BucketQueue::exchange_alone(std::size_t bucket, const Deadline& deadline) {
-  const Phase phase("phase", "exchange", [&] { return buckets_[bucket]->numbers(bucket); });
   const auto begin = Clock::now();
-  buckets_[bucket]->exchange(deadline);
+  exchange(bucket, bucket, deadline);
   waited_[bucket] += Clock::now() - begin;
 }
 

@@ -23,9 +23,8 @@ void ControlRound::begin(double weight) {
 
 void ControlRound::exchange(Communicator& comm, const Deadline& deadline) {
   const Phase phase("control");
-  const auto count = static_cast<std::int64_t>(numbers_.size());
-  comm.all_reduce(compact_array(numbers_.data(), count, DType::f64), GRADSTEP_REDUCE_SUM, 1, deadline);
-  is_exchanged_ = true;
+  comm.all_reduce(numbers(), GRADSTEP_REDUCE_SUM, 1, deadline);
+  complete();
 }
 
 }  // namespace gradstep

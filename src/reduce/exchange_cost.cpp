@@ -12,6 +12,7 @@
 #include "backend/backend.h"
 #include "comm/gather_stages.h"
 #include "reduce/control_round.h"
+#include "reduce/exchange_rounds.h"
 
 namespace gradstep {
 
@@ -271,11 +272,38 @@ ExchangeCost power_sgd_cost(const ExchangeSize& size, const FactorSizes& factors
   return cost;
 }
 
-ExchangeCost control_cost(const ExchangeSize& size, double parameters) {
+namespace {
+
+ExchangeSize control_size(const ExchangeSize& size, double parameters) {
   ExchangeSize numbers = size;
   numbers.elements = static_cast<double>(ControlRound::numbers_of(0)) + parameters;
   numbers.element_bytes = sizeof(double);
-  return all_reduce_cost(numbers);
+  return numbers;
+}
+
+}  // namespace
+
+ExchangeCost control_cost(const ExchangeSize& size, double parameters) {
+  return all_reduce_cost(control_size(size, parameters));
+}
+
+ExchangeCost joined_control_cost(const ExchangeSize& size, double parameters) {
+  ExchangeCost cost = control_cost(size, parameters);
+  if (sums_by_gather(control_size(size, parameters))) cost.call = cost.round = cost.stage = 0;
+  return cost;
+}
+
+bool sums_by_gather(const ExchangeSize& size) {
+  return size.ranks > 1 && !size.by_hosts && !size.sums_natively && is_gathered(size);
+}
+
+double common_rounds(const ExchangeSize& size, double buckets, double channels, double bytes) {
+  const double most = static_cast<double>(most_common_bytes(static_cast<std::int64_t>(size.ranks)));
+  const double together = std::max(1.0, std::floor(most / std::max(bytes, 1.0)));
+  const double tracks = std::clamp(channels, 1.0, std::max(buckets, 1.0));
+  const double longer = std::fmod(buckets, tracks);  // so many have one bucket more
+  const double each = std::floor(buckets / tracks);
+  return longer * std::ceil((each + 1) / together) + (tracks - longer) * std::ceil(each / together);
 }
 
 }  // namespace gradstep

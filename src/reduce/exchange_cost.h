@@ -102,5 +102,12 @@ struct FactorSizes {
 ExchangeCost power_sgd_cost(const ExchangeSize& size, const FactorSizes& factors);
 /// The control round, see ControlRound.
 ExchangeCost control_cost(const ExchangeSize& size, double parameters);
+/// What it adds to an exchange that begins with a gather: few numbers join that.
+ExchangeCost joined_control_cost(const ExchangeSize& size, double parameters);
+/// An all-reduce of `elements` is a gather, in one round; see RoundMaker::way_of.
+bool sums_by_gather(const ExchangeSize& size);
+/// How many groups `buckets` make, each of which has the rounds of one, where all leave at once over a network. A rank
+/// gives `bytes` in a round of one bucket; see BucketQueue::last_with.
+double common_rounds(const ExchangeSize& size, double buckets, double channels, double bytes);
 
 }  // namespace gradstep

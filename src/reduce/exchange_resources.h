@@ -42,6 +42,9 @@ struct ExchangeResources {
   /// Exchanges may run beside what the host's thread does. Exchanges that are queued on the device do not wait, and
   /// are in the same order on all ranks if the calls are.
   bool may_overlap() const { return comm->overlaps() && !data->is_queued(); }
+  /// Rounds of buckets that leave together are better one: each costs a delay of the network. Where exchanges are
+  /// queued on a device no thread waits for a round.
+  bool has_common_rounds() const { return comm->connection().engine().is_over_network() && !data->is_queued(); }
   /// Collective: as many channels as options.channels says, at most one for each of `buckets`. Once, on the first.
   void open_channels(std::size_t buckets, const Deadline& deadline);
   /// What the bucket's channel has.

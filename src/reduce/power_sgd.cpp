@@ -24,7 +24,7 @@ PowerSgdExchange::PowerSgdExchange(ExchangeResources& resources, const BucketPla
                                    const gradstep_reducer_options& checked,
                                    std::span<const std::vector<std::int64_t>> shapes,
                                    std::span<const std::int64_t> sizes)
-    : BucketExchange(resources, plan, checked),
+    : ExchangeByRounds(resources, plan, checked),
       feedback_(resources.site, plan.dtype, sizes, "residual", /*keeps=*/true) {
   std::int64_t begin = 0;
   for (const std::vector<std::int64_t>& shape : shapes) {
@@ -55,22 +55,22 @@ PowerSgdExchange::PowerSgdExchange(ExchangeResources& resources, const BucketPla
   q_work_.append(q_size_);
   p_norm_.work = &p_work_;
   q_norm_.work = &q_work_;
-  for (const Matrix& matrix : matrices_) start(matrix);
+  for (const Matrix& matrix : matrices_) fill(matrix);
   plan_dense(packed_work_, packed());
   plan_dense(kept_work_, feedback_.kept());
 }
 
 /// Any start will do that no gradient is orthogonal to. It is the same on all ranks and in every bucket.
-void PowerSgdExchange::start(const Matrix& matrix) {
+void PowerSgdExchange::fill(const Matrix& matrix) {
   const std::int64_t count = matrix.rank * matrix.cols;
-  const auto fill = [&]<class T>(std::vector<T> numbers) {
+  const auto upload = [&]<class T>(std::vector<T> numbers) {
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       numbers[i] = static_cast<T>(kernels::signed_unit(kernels::mix64(i + 1)));
     }
     queue().upload(part(q_.data(), matrix.q_begin, 0).data, numbers.data(), numbers.size() * sizeof(T));
   };
-  if (plan_.dtype == DType::f64) return fill(std::vector<double>(static_cast<std::size_t>(count)));
-  fill(std::vector<float>(static_cast<std::size_t>(count)));
+  if (plan_.dtype == DType::f64) return upload(std::vector<double>(static_cast<std::size_t>(count)));
+  upload(std::vector<float>(static_cast<std::size_t>(count)));
 }
 
 Array PowerSgdExchange::part(void* memory, std::int64_t begin, std::int64_t size) const {
@@ -103,23 +103,46 @@ void PowerSgdExchange::plan_dense(Work& work, const Array& memory) {
   }
 }
 
-void PowerSgdExchange::exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) {
-  const auto ranks = static_cast<double>(world_size());
-  has_expanded_ = false;
+// A sum in an engine's order may have other bits in other company.
+std::int64_t PowerSgdExchange::round_bytes() const {
+  if (comm().reduction_order() == GRADSTEP_REDUCTION_ENGINE) return 0;
+  return std::max(p_size_, q_size_) * size_of(plan_.dtype);
+}
+
+std::optional<Round> PowerSgdExchange::start(double divisor, gradstep_bucket_statistics& stats) {
+  stats.algorithm = GRADSTEP_EXCHANGE_FACTORS;
+  divisor_ = divisor;
+  has_columns_ = has_expanded_ = false;
   backend().copy(packed_work_.out.plan(), 1, 1, queue());
   queue().copy(next_q_.data(), q_.data(), q_.bytes());
-  const LowRankPlan& plan = low_rank(packed_work_, packed());
-  backend().project_rows(plan, queue());
+  backend().project_rows(low_rank(packed_work_, packed()), queue());
   if (q_size_ == 0) set_has_sent();
-  data().all_reduce(part(p_.data(), 0, p_size_), GRADSTEP_REDUCE_SUM, ranks, deadline);
-  backend().orthonormalize(plan, queue());
-  backend().project_columns(plan, queue());
-  set_has_sent();
-  if (q_size_ > 0) data().all_reduce(part(next_q_.data(), 0, q_size_), GRADSTEP_REDUCE_SUM, ranks, deadline);
+  return mean_of(p_, p_size_);
+}
+
+std::optional<Round> PowerSgdExchange::proceed(const Received& /*received*/, gradstep_bucket_statistics& /*stats*/) {
+  if (!has_columns_) {
+    has_columns_ = true;
+    backend().orthonormalize(packed_work_.low_rank, queue());
+    backend().project_columns(packed_work_.low_rank, queue());
+    set_has_sent();
+    if (q_size_ > 0) return mean_of(next_q_, q_size_);
+  }
+  finish_exchange();
+  return {};
+}
+
+std::optional<Round> PowerSgdExchange::mean_of(Buffer& factors, std::int64_t size) const {
+  const auto ranks = static_cast<double>(world_size());
+  return Round{Call::all_reduce(part(factors.data(), 0, size), GRADSTEP_REDUCE_SUM, ranks)};
+}
+
+void PowerSgdExchange::finish_exchange() {
+  const auto ranks = static_cast<double>(world_size());
   // What came back are means; a sum is so many times that.
-  factor_ = divisor == ranks ? 1 : ranks / divisor;
+  factor_ = divisor_ == ranks ? 1 : ranks / divisor_;
   backend().copy(packed_work_.back.plan(), factor_, 1, queue());
-  backend().expand(plan, factor_, queue());  // what the factors leave out stays in packed()
+  backend().expand(packed_work_.low_rank, factor_, queue());  // what the factors leave out stays in packed()
   has_expanded_ = true;
   const Array p = part(p_.data(), 0, p_size_);
   const Array q = part(next_q_.data(), 0, q_size_);
@@ -127,7 +150,6 @@ void PowerSgdExchange::exchange(double divisor, const Deadline& deadline, gradst
   q_norm_.arrays = {{&q, 1}, /*version=*/0};
   backend().measure(p_norm_, &norms_.as<Norms>()->p, queue());
   backend().measure(q_norm_, &norms_.as<Norms>()->q, queue());
-  stats.algorithm = GRADSTEP_EXCHANGE_FACTORS;
 }
 
 // Rows of P, which is orthonormal, are no longer than 1, but for roundings. An element that is not finite makes NaNs of

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "backend/own_plan.h"
-#include "reduce/bucket_exchange.h"
 #include "reduce/error_feedback.h"
+#include "reduce/exchange_rounds.h"
 
 namespace gradstep {
 
-class PowerSgdExchange final : public BucketExchange {
+class PowerSgdExchange final : public ExchangeByRounds {
  public:
   /// `shapes` and `sizes` of the bucket's parameters, in the order of packing.
   PowerSgdExchange(ExchangeResources& resources, const BucketPlan& plan, const gradstep_reducer_options& checked,
@@ -20,7 +20,9 @@ class PowerSgdExchange final : public BucketExchange {
 
   Array packed() const override { return feedback_.packed(); }
   Array carried() const override { return feedback_.kept(); }
-  void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override;
+  std::int64_t round_bytes() const override;
+  std::optional<Round> start(double divisor, gradstep_bucket_statistics& stats) override;
+  std::optional<Round> proceed(const Received& received, gradstep_bucket_statistics& stats) override;
   double largest() override;
   void limit_kept() override;
   void commit() override;
@@ -48,7 +50,9 @@ class PowerSgdExchange final : public BucketExchange {
     LowRankPlan low_rank;
   };
 
-  void start(const Matrix& matrix);
+  std::optional<Round> mean_of(Buffer& factors, std::int64_t size) const;
+  void finish_exchange();
+  void fill(const Matrix& matrix);
   void plan_dense(Work& work, const Array& memory);
   Array part(void* memory, std::int64_t begin, std::int64_t size) const;
   const LowRankPlan& low_rank(Work& work, const Array& memory);
@@ -70,8 +74,10 @@ class PowerSgdExchange final : public BucketExchange {
   };
   WorkList p_work_, q_work_;
   NormPlan p_norm_, q_norm_;
-  Buffer norms_;               // at the site
-  Norms seen_norms_;           // the same, where largest() has asked
+  Buffer norms_;      // at the site
+  Norms seen_norms_;  // the same, where largest() has asked
+  double divisor_ = 1;
+  bool has_columns_ = false;   // P has come back, Q is on its way
   double factor_ = 1;          // of the last expansion
   bool has_expanded_ = false;  // packed() is less what was sent
   bool lacks_factor_ = false;  // finish() waits for the Q that rejoin() brings

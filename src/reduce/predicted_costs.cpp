@@ -134,11 +134,9 @@ class Predictor {
         add_hosts(mode, coded);
       }
     }
-    add_sums(GRADSTEP_REDUCER_POWERSGD, power_sgd, size_.element_bytes, {factors.left, factors.right});
-    add_own(GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_COST_SPARSE_GATHER, sparse_gather_cost(size_, options_.sparsity));
-    if (size_.can_exchange) {
-      add_own(GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_COST_SPARSE_SPLIT, sparse_split_cost(size_, options_.sparsity));
-    }
+    add_power_sgd(power_sgd, factors);
+    add_sparse(GRADSTEP_COST_SPARSE_GATHER, sparse_gather_cost(size_, options_.sparsity));
+    if (size_.can_exchange) add_sparse(GRADSTEP_COST_SPARSE_SPLIT, sparse_split_cost(size_, options_.sparsity));
     add_own(GRADSTEP_REDUCER_ADASUM_TREE, GRADSTEP_COST_OWN, adasum_tree_cost(size_));
     add_hosts(GRADSTEP_REDUCER_ADASUM_TREE, adasum_tree_cost);
     add_own(GRADSTEP_REDUCER_ADASUM_NWAY, GRADSTEP_COST_OWN, adasum_nway_cost(size_));
@@ -157,6 +155,39 @@ class Predictor {
     if (network_.ranks > 1) add_engines(mode, cost(size_), element_bytes, elements);
     add_hosts(mode, cost);
   }
+
+  // Modes by rounds: buckets share them, and the control numbers may join the first one.
+  template <class Cost>
+  void add_power_sgd(const Cost& cost, const FactorSizes& factors) {
+    constexpr std::int32_t kMode = GRADSTEP_REDUCER_POWERSGD;
+    const double bytes = std::max(factors.left, factors.right) * size_.element_bytes;
+    ExchangeSize left = size_;
+    left.elements = factors.left;
+    const ExchangeCost control = sums_by_gather(left) ? joined_control() : control_round(size_);
+    add_own(kMode, GRADSTEP_COST_OWN, shared(cost(size_), bytes), control);
+    if (network_.ranks > 1) add_engines(kMode, cost(size_), size_.element_bytes, {factors.left, factors.right});
+    if (has_hosts() && size_.can_exchange) {
+      add_own(kMode, GRADSTEP_COST_HOSTS, shared(cost(by_hosts_), bytes), control_round(by_hosts_));
+    }
+  }
+  void add_sparse(std::int32_t algorithm, const ExchangeCost& cost) {
+    const double message = sparse_gather_cost(size_, options_.sparsity).byte / std::max(network_.ranks - 1, 1.0);
+    add_own(GRADSTEP_REDUCER_SPARSE_TOPK, algorithm, shared(cost, message), joined_control());
+  }
+  /// What one of the buckets takes that share their rounds; each gives `bytes` in one.
+  ExchangeCost shared(ExchangeCost amounts, double bytes) const {
+    if (!size_.has_stages) return amounts;
+    const double share = common_rounds(size_, buckets_, static_cast<double>(options_.channels), bytes) / buckets_;
+    for (const auto amount : {&ExchangeCost::call, &ExchangeCost::round, &ExchangeCost::stage,
+                              &ExchangeCost::inside_round, &ExchangeCost::between_round}) {
+      amounts.*amount *= share;
+    }
+    return amounts;
+  }
+  ExchangeCost joined_control() const {
+    if (options_.control_parameters == 0) return {};
+    return joined_control_cost(size_, static_cast<double>(options_.control_parameters));
+  }
   template <class Cost>
   void add_hosts(std::int32_t mode, const Cost& cost) {
     if (has_hosts() && size_.can_exchange) add_own(mode, GRADSTEP_COST_HOSTS, cost(by_hosts_), /*by_hosts=*/true);
@@ -164,7 +195,9 @@ class Predictor {
 
   /// What a bucket's exchange and, once in a window, the control round take.
   void add_own(std::int32_t mode, std::int32_t algorithm, const ExchangeCost& amounts, bool by_hosts = false) {
-    const ExchangeCost control = control_round(by_hosts ? by_hosts_ : size_);
+    add_own(mode, algorithm, amounts, control_round(by_hosts ? by_hosts_ : size_));
+  }
+  void add_own(std::int32_t mode, std::int32_t algorithm, const ExchangeCost& amounts, const ExchangeCost& control) {
     const double hidden =
         hidden_share_ * (amounts.round * prices_.round + amounts.stage * prices_.stage +
                          amounts.inside_round * prices_.inside_round + amounts.between_round * prices_.between_round);

@@ -32,14 +32,15 @@ Reducer::Reducer(const std::shared_ptr<Context>& context, Communicator& comm, co
       memory_(resources_, layout_, control_),
       queue_(resources_.channels(), layout_.buckets(), resources_.may_overlap()) {}
 
-void Reducer::open_window(double weight, std::optional<BucketRange> range) {
+void Reducer::open_window(double weight, bool at_once, std::optional<BucketRange> range) {
   check_weight(weight);
   if (control_.is_weighted()) check_weight(weight, rank_weights(schema_.is_all_f64()));
   outcome_.forget();
   resources_.begin_window(weight);
   control_.begin(weight);
   exchanged_ = range.value_or(BucketRange{0, layout_.buckets().size()});
-  queue_.open(exchanged_.first);
+  queue_.open(exchanged_, at_once && resources_.has_common_rounds() && !layout_.lends_memory(),
+              control_.is_needed() ? &control_ : nullptr);
   resources_.join();  // of a window that has failed something may be left
   packing_.begin(control_.is_weighted() ? weight : 1);
   open_ = true;  // now that nothing can fail
@@ -119,7 +120,7 @@ void Reducer::settle(std::span<const std::unique_ptr<Bucket>> exchanged, const D
   resources_.data->settle(deadline);
   resources_.join();
   if (!control_.is_needed()) return;
-  control_.exchange(comm(), deadline);
+  if (!control_.is_exchanged()) control_.exchange(comm(), deadline);
   if (!control_.is_weighted()) return;
   for (const auto& bucket : exchanged) bucket->divide(control_.total_weight());
 }
@@ -133,7 +134,7 @@ void Reducer::reduce(const BufferList& grads, const BufferList& results, double 
 void Reducer::exchange_window(const BufferList& grads, double weight, const BufferList& results) {
   if (open_) fail(GRADSTEP_ERR_INVALID_STATE, "reduce: pushes of a window are pending; wait for it or cancel it");
   check_channel(comm());
-  open_window(weight);
+  open_window(weight, /*at_once=*/true);
   const Deadline deadline = comm().deadline();
   open_ = false;
   queue_.limit(deadline);
@@ -142,7 +143,7 @@ void Reducer::exchange_window(const BufferList& grads, double weight, const Buff
       // Buckets before it are exchanged meanwhile; with a single bucket there is nothing to gain.
       if (packing_.full_buckets() > 0) queue_.let_leave(packing_.full_buckets(), deadline);
       // What has left lends its memory to the next one.
-      if (layout_.is_dealt()) queue_.wait_for_room(resources_.further.size() + 1);
+      if (layout_.lends_memory()) queue_.wait_for_room(resources_.further.size() + 1);
       packing_.pack(*bucket, grads);
     }
   } catch (...) {
@@ -165,7 +166,7 @@ void Reducer::send(BucketRange range, const BufferList& grads, double weight) {
   check_closed();
   layout_.check_brings_all("fragments");
   check_channel(comm());
-  open_window(weight, range);
+  open_window(weight, /*at_once=*/true, range);
   is_sent_ = true;
   const Deadline deadline = comm().deadline();
   try {
@@ -205,7 +206,7 @@ void Reducer::reduce_bucket(std::size_t index, const BufferList& arrays, double 
   check_closed();
   layout_.check_brings_all("reduce_bucket");
   Bucket& bucket = *layout_.buckets()[index];
-  open_window(weight, BucketRange{index, index + 1});
+  open_window(weight, /*at_once=*/true, BucketRange{index, index + 1});
   open_ = false;
   const Deadline deadline = comm().deadline();
   packing_.pack(bucket, arrays);

@@ -105,8 +105,8 @@ class Reducer {
  private:
   void check_closed() const;
   void check_not_sent() const;
-  /// For all buckets, or for those given.
-  void open_window(double weight, std::optional<BucketRange> range = std::nullopt);
+  /// For all buckets, or for those given. `at_once`: all gradients are there.
+  void open_window(double weight, bool at_once = false, std::optional<BucketRange> range = std::nullopt);
   std::span<const std::unique_ptr<Bucket>> buckets(BucketRange range) const {
     return std::span(layout_.buckets()).subspan(range.first, range.end - range.first);
   }

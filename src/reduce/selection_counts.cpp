@@ -9,14 +9,11 @@
 namespace gradstep {
 
 SelectionCounts::SelectionCounts(const ExchangeResources& resources, bool refuses_nans)
-    : resources_(resources),
-      refuses_nans_(refuses_nans),
-      gathered_(resources.site.allocate((1 + world_size()) * world_size() * sizeof(std::int64_t), /*zeroed=*/true)),
-      numbers_(2 * world_size()) {}
+    : resources_(resources), refuses_nans_(refuses_nans), numbers_(2 * world_size()) {}
 
-void SelectionCounts::gather(const void* own, std::size_t pieces, const Deadline& deadline) {
+Round SelectionCounts::round(const void* own, std::size_t pieces) {
   const auto bytes = static_cast<std::int64_t>((1 + pieces) * sizeof(std::int64_t));
-  read(resources_.data->all_gather_seen(own, gathered_.data(), bytes, bytes, deadline), pieces);
+  return {Call::all_gather(own, nullptr, bytes), bytes};
 }
 
 void SelectionCounts::read(const DataPlane::Seen& seen, std::size_t pieces) {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "reduce/exchange_resources.h"
+#include "reduce/exchange_rounds.h"
 
 namespace gradstep {
 
@@ -16,14 +16,13 @@ class SelectionCounts {
   /// `resources`, with a channel, outlive it. `refuses_nans`: a NaN anywhere is an error.
   SelectionCounts(const ExchangeResources& resources, bool refuses_nans);
 
-  // Both throw NUMERIC on all ranks if one has a NaN that it must not send. Only NaNs that were selected are counted:
-  // there may be more.
-  /// Collective. `own` at the site: 1 + pieces 64-bit integers, the NaNs and the count of each piece.
-  void gather(const void* own, std::size_t pieces, const Deadline& deadline);
-  /// `seen` are as many numbers of each rank.
+  /// A gather for read(). `own` at the site: 1 + pieces 64-bit integers, the NaNs and the count of each piece.
+  static Round round(const void* own, std::size_t pieces);
+  /// `seen` are as many numbers of each rank. Throws NUMERIC, on all ranks, if one has a NaN that it must not send.
+  /// Only NaNs that were selected are counted: there may be more.
   void read(const DataPlane::Seen& seen, std::size_t pieces);
 
-  // After gather() or read().
+  // After read().
   std::size_t pieces() const { return pieces_; }
   /// What `rank` has selected in `piece`.
   std::int64_t of(std::size_t rank, std::size_t piece) const { return numbers_[rank * (pieces_ + 1) + 1 + piece]; }
@@ -36,7 +35,6 @@ class SelectionCounts {
   const ExchangeResources& resources_;
   bool refuses_nans_;
   std::size_t pieces_ = 1;
-  Buffer gathered_;  // at the site
   std::vector<std::int64_t> numbers_;
 };
 

@@ -9,6 +9,7 @@
 #include "reduce/sparse.h"
 
 #include <chrono>
+#include <utility>
 
 #include "core/error.h"
 
@@ -33,7 +34,7 @@ bool uses_ef21(const gradstep_reducer_options& options) {
 
 SparseExchange::SparseExchange(ExchangeResources& resources, const BucketPlan& plan,
                                const gradstep_reducer_options& checked, std::span<const std::int64_t> sizes)
-    : BucketExchange(resources, of_checked_size(plan), checked, /*zeroed=*/true),
+    : ExchangeByRounds(resources, of_checked_size(plan), checked, /*zeroed=*/true),
       residual_(resources.site, plan.dtype, sizes, "residual", checked.residual != 0 && !uses_ef21(checked)),
       work_({&plan_.elements, 1}),
       selection_(resources, options(), plan.dtype, sizes),
@@ -53,19 +54,42 @@ double SparseExchange::carried_factor() const {
   return ef21_ ? -1 : 1;
 }
 
-void SparseExchange::exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) {
-  const auto start = std::chrono::steady_clock::now();
+std::optional<Round> SparseExchange::start(double divisor, gradstep_bucket_statistics& stats) {
+  const auto begin = std::chrono::steady_clock::now();
+  divisor_ = divisor;
   select(route_.next_pieces());
   if (queue().is_host()) complete(stats);
   stats.select_nanoseconds +=
-      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count();
-  route_.agree(selection_, deadline);
-  if (!selection_.by_count()) selection_.take(route_.own_count());
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin).count();
+  std::optional<Round> round = SparseRoute::ask_counts(selection_);
+  awaits_counts_ = round.has_value();
+  if (!round) round = send();
+  if (!round) finish_exchange(stats);
+  return round;
+}
+
+std::optional<Round> SparseExchange::proceed(const Received& received, gradstep_bucket_statistics& stats) {
+  std::optional<Round> round;
+  if (std::exchange(awaits_counts_, false)) {
+    route_.read_counts(selection_, received);
+    if (!selection_.by_count()) selection_.take(route_.own_count());
+    round = send();
+  } else {
+    round = route_.proceed(received);
+  }
+  if (!round) finish_exchange(stats);
+  return round;
+}
+
+std::optional<Round> SparseExchange::send() {
   leave_rest();
   set_has_sent();
-  route_.exchange(selection_, ef21_ ? 1 : divisor, deadline);
+  return route_.start(selection_, ef21_ ? 1 : divisor_);
+}
+
+void SparseExchange::finish_exchange(gradstep_bucket_statistics& stats) {
   if (ef21_) {
-    ef21_->add(sums_.sum(), divisor);
+    ef21_->add(sums_.sum(), divisor_);
   } else if (residual_.keeps()) {
     sums_.measure(route_.lists());
   }

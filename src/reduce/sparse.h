@@ -7,16 +7,16 @@
 #include <optional>
 #include <vector>
 
-#include "reduce/bucket_exchange.h"
 #include "reduce/ef21.h"
 #include "reduce/error_feedback.h"
+#include "reduce/exchange_rounds.h"
 #include "reduce/sparse_route.h"
 #include "reduce/sparse_selection.h"
 #include "reduce/sparse_sums.h"
 
 namespace gradstep {
 
-class SparseExchange final : public BucketExchange {
+class SparseExchange final : public ExchangeByRounds {
  public:
   /// `sizes` of the bucket's parameters, in the order of packing.
   SparseExchange(ExchangeResources& resources, const BucketPlan& plan, const gradstep_reducer_options& options,
@@ -26,7 +26,9 @@ class SparseExchange final : public BucketExchange {
   Array carried() const override;
   double carried_factor() const override;
   Array result() const override { return ef21_ ? ef21_->result() : BucketExchange::result(); }
-  void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override;
+  std::int64_t round_bytes() const override { return route_.message_bytes(selection_); }
+  std::optional<Round> start(double divisor, gradstep_bucket_statistics& stats) override;
+  std::optional<Round> proceed(const Received& received, gradstep_bucket_statistics& stats) override;
   void complete(gradstep_bucket_statistics& stats) const override { stats.nonfinite = selection_.zeroed_nans(); }
   double largest() override;
   void commit() override;
@@ -37,11 +39,15 @@ class SparseExchange final : public BucketExchange {
  private:
   void select(std::size_t pieces);
   void leave_rest();
+  std::optional<Round> send();
+  void finish_exchange(gradstep_bucket_statistics& stats);
 
   ErrorFeedback residual_;                 // from whose packed() is selected
   std::optional<ErrorFeedback> velocity_;  // momentum correction: added to the residual in every window
   std::optional<Ef21> ef21_;               // in the residual's stead
   WorkList work_;
+  double divisor_ = 1;
+  bool awaits_counts_ = false;
   SparseSelection selection_;
   SparseSums sums_;
   SparseRoute route_;

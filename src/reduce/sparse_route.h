@@ -7,9 +7,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
-#include "reduce/exchange_resources.h"
+#include "reduce/exchange_rounds.h"
 #include "reduce/selection_counts.h"
 #include "reduce/sparse_messages.h"
 #include "reduce/sparse_selection.h"
@@ -25,21 +26,33 @@ class SparseRoute {
   /// Decides on the way of the next window, alike on all ranks: how many pieces selections are cut into, by what the
   /// last one has selected. 1 = gathered.
   std::size_t next_pieces() const;
-  /// Tells all ranks what each has selected, unless they know. Collective. Throws as SelectionCounts.
-  void agree(const SparseSelection& own, const Deadline& deadline);
+  /// How long this rank's message is in the next window, by `own`; unless that is fixed, as the last ones on average.
+  std::int64_t message_bytes(const SparseSelection& own) const;
+  /// A round that tells all ranks what each has selected, for read_counts(); nothing = they know.
+  static std::optional<Round> ask_counts(const SparseSelection& own);
+  /// Throws as SelectionCounts.
+  void read_counts(const SparseSelection& own, const Received& received);
   /// This rank's, as agreed.
   std::int64_t own_count() const { return counts_.of_rank(rank()); }
-  /// sums = those of all ranks' selections / divisor. Collective.
-  void exchange(const SparseSelection& own, double divisor, const Deadline& deadline);
+  /// sums = those of all ranks' selections / divisor, by the rounds that start() and proceed() return; nothing = it is
+  /// done. `own` outlives them.
+  std::optional<Round> start(const SparseSelection& own, double divisor);
+  std::optional<Round> proceed(const Received& received);
   /// What the last exchange has added up or put together at last: of each rank, or of each piece.
   const std::vector<SparseList>& lists() const { return lists_; }
 
  private:
-  void gather(const SparseSelection& own, double divisor, const Deadline& deadline);
-  const std::byte* gather_fixed(const SparseSelection& own, const Deadline& deadline);
-  const std::byte* gather_agreed(const SparseSelection& own, const Deadline& deadline);
-  void exchange_pieces(const SparseList& own, const Deadline& deadline);
-  void share_sums(const Deadline& deadline);
+  /// What the round brings that is on its way.
+  enum class Step { fixed_selections, selections, pieces, sum_counts, sums };
+
+  Round gather(const SparseSelection& own);
+  void read_heads(const DataPlane::Seen& heads);
+  void add_up_selections(std::span<const std::byte* const> messages);
+  std::optional<Round> finish();
+  Round send_pieces(const SparseList& own);
+  Round add_up_piece(const Received& received);
+  Round send_sums(const DataPlane::Seen& counts);
+  void put_sums(const Received& received);
   std::int64_t piece_begin(std::size_t q) const;
   Queue& queue() const { return resources_.lane().queue(); }
   std::size_t world_size() const { return static_cast<std::size_t>(resources_.comm->world_size()); }
@@ -50,10 +63,14 @@ class SparseRoute {
   SparseSums& sums_;
   SparseMessages messages_;
   SelectionCounts counts_;
+  // The present exchange.
+  const SparseSelection* own_ = nullptr;
+  double divisor_ = 1;
+  Step step_ = Step::selections;
   std::int64_t last_selected_ = 0;   // by all ranks together in the last exchange
   std::vector<std::int64_t> bytes_;  // of each rank's message, or of this rank's for each of the others
   std::vector<std::int64_t> incoming_bytes_;
-  Buffer sum_counts_;  // of each rank's piece
+  Staging outgoing_;  // pieces, then sums
   std::vector<SparseList> lists_;
 };
 

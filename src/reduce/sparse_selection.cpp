@@ -8,6 +8,16 @@
 
 namespace gradstep {
 
+namespace {
+
+std::int64_t count_of(std::span<const SelectPart> parts) {
+  std::int64_t count = 0;
+  for (const SelectPart& part : parts) count += part.count;
+  return count;
+}
+
+}  // namespace
+
 std::int64_t selected_count(double sparsity, std::int64_t n) {
   return std::min(n, static_cast<std::int64_t>(std::ceil(sparsity * static_cast<double>(n))));
 }
@@ -31,20 +41,27 @@ SparseSelection::SparseSelection(const ExchangeResources& resources, const grads
                                   /*zeroed=*/true)),
       memory_(resources.site.backend().memory()) {}
 
-void SparseSelection::bind_parts() {
-  const double sparsity = sparsity_in_window(options_, resources_.state->windows);
-  if (sparsity == bound_sparsity_) return;
-  parts_.clear();
-  part_counts_ = 0;
-  const auto add = [&](std::int64_t size) {
-    parts_.push_back({size, selected_count(sparsity, size)});
-    part_counts_ += parts_.back().count;
-  };
+std::vector<SelectPart> SparseSelection::parts_of(double sparsity) const {
+  std::vector<SelectPart> parts;
+  const auto add = [&](std::int64_t size) { parts.push_back({size, selected_count(sparsity, size)}); };
   if (options_.selection == GRADSTEP_SELECTION_BUCKET) {
     add(std::accumulate(sizes_.begin(), sizes_.end(), std::int64_t{0}));
   } else {
     for (const std::int64_t size : sizes_) add(size);
   }
+  return parts;
+}
+
+std::int64_t SparseSelection::next_count() const {
+  const double sparsity = sparsity_in_window(options_, resources_.state->windows);
+  return sparsity == bound_sparsity_ ? part_counts_ : count_of(parts_of(sparsity));
+}
+
+void SparseSelection::bind_parts() {
+  const double sparsity = sparsity_in_window(options_, resources_.state->windows);
+  if (sparsity == bound_sparsity_) return;
+  parts_ = parts_of(sparsity);
+  part_counts_ = count_of(parts_);
   write(queue(), head_.as<std::int64_t>() + 1, part_counts_);
   for (SelectPlan& plan : plans_) plan.data = {};
   bound_sparsity_ = sparsity;

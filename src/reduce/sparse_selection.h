@@ -41,6 +41,8 @@ class SparseSelection {
   /// Every rank knows how long every message is, without an exchange of lengths.
   bool is_fixed() const { return by_count() && pieces_ == 1; }
   std::size_t pieces() const { return pieces_; }
+  /// How many elements the next window selects by count.
+  std::int64_t next_count() const;
 
   // Work is queued in the lane.
 
@@ -64,6 +66,7 @@ class SparseSelection {
   std::int64_t zeroed_nans() const { return read(queue(), zeroed_nans_.as<std::int64_t>()); }
 
  private:
+  std::vector<SelectPart> parts_of(double sparsity) const;
   void bind_parts();
   SelectPlan& plan_of(const Array& data, const Array& also);
   Selection reserve(std::int64_t count);

@@ -79,13 +79,16 @@ TEST_P(OverlapModes, TheBitsAreThoseOfWindowsReducedAtOnce) {
     for (const std::string& engine : engines()) {
       run(make_world(engine, ranks), [&](Communicator& comm) {
         for (const std::int32_t channels : {1, 3}) {
-          auto overlapped = options;
-          overlapped.channels = channels;
-          const std::vector<float> got = run_windows(comm, overlapped, /*pushed=*/true);
-          const auto& want = expected[static_cast<std::size_t>(comm.rank())];
-          ASSERT_EQ(got.size(), want.size());
-          EXPECT_EQ(std::memcmp(got.data(), want.data(), got.size() * sizeof(float)), 0)
-              << engine << ", rank " << comm.rank() << " of " << ranks << ", " << channels << " channels";
+          for (const bool pushed : {true, false}) {
+            auto overlapped = options;
+            overlapped.channels = channels;
+            const std::vector<float> got = run_windows(comm, overlapped, pushed);
+            const auto& want = expected[static_cast<std::size_t>(comm.rank())];
+            ASSERT_EQ(got.size(), want.size());
+            EXPECT_EQ(std::memcmp(got.data(), want.data(), got.size() * sizeof(float)), 0)
+                << engine << ", rank " << comm.rank() << " of " << ranks << ", " << channels << " channels, "
+                << (pushed ? "pushed" : "at once");
+          }
         }
       });
     }
@@ -228,6 +231,8 @@ TEST_P(OverlapWorlds, AWindowThatFailsOnAllRanksLeavesAllChannelsWhole) {
           for (std::size_t i = kShapes.size(); i-- > 0;) host::push(reducer, i, tensors[i]);
           host::wait(reducer, results.data(), results.size());
         });
+        expect_error(GRADSTEP_ERR_NUMERIC, "NaN",
+                     [&] { host::reduce(reducer, tensors.data(), results.data(), results.size(), 1); });
         number = whole;
         for (std::size_t i = 0; i < kShapes.size(); ++i) ASSERT_EQ(outcome[i].values, values[i].values);
       }
@@ -239,22 +244,24 @@ TEST_P(OverlapWorlds, AWindowThatFailsOnAllRanksLeavesAllChannelsWhole) {
 }
 
 TEST_P(OverlapWorlds, AnAbortEndsAllChannels) {
-  const World world = make_world(GetParam(), 3);
-  const std::vector<Outcome> outcomes = run_outcomes(world, [&](Communicator& comm) {
-    auto options = windows_of(GRADSTEP_REDUCER_DENSE);
-    options.channels = 4;
-    Reducer reducer(make_context(), comm, options, make_schema(kShapes));
-    auto values = gradients_of(comm.rank(), 0);
-    const auto tensors = views_of(values);
-    if (comm.rank() == 1) {
-      host::push(reducer, 6, tensors[6]);
-      reducer.cancel();
-      fail(GRADSTEP_ERR_ABORTED, "by this test");
+  for (const std::int32_t mode : {GRADSTEP_REDUCER_DENSE, GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_REDUCER_POWERSGD}) {
+    const World world = make_world(GetParam(), 3);
+    const std::vector<Outcome> outcomes = run_outcomes(world, [&](Communicator& comm) {
+      auto options = windows_of(mode);
+      options.channels = 4;
+      Reducer reducer(make_context(), comm, options, make_schema(kShapes));
+      auto values = gradients_of(comm.rank(), 0);
+      const auto tensors = views_of(values);
+      if (comm.rank() == 1) {
+        host::push(reducer, 6, tensors[6]);
+        reducer.cancel();
+        fail(GRADSTEP_ERR_ABORTED, "by this test");
+      }
+      host::reduce(reducer, tensors.data(), tensors.data(), tensors.size(), 1);
+    });
+    for (const Outcome& outcome : outcomes) {
+      EXPECT_TRUE(outcome.status == GRADSTEP_ERR_ABORTED || outcome.status == GRADSTEP_ERR_PEER_LOST) << outcome.text;
     }
-    host::reduce(reducer, tensors.data(), tensors.data(), tensors.size(), 1);
-  });
-  for (const Outcome& outcome : outcomes) {
-    EXPECT_TRUE(outcome.status == GRADSTEP_ERR_ABORTED || outcome.status == GRADSTEP_ERR_PEER_LOST) << outcome.text;
   }
 }
 

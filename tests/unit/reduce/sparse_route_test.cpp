@@ -25,9 +25,12 @@ struct RoutedRank {
   void exchange(Floats data, double divisor) {
     selection.select(array_of(data), {}, route.next_pieces());
     const Deadline deadline = resources.comm->deadline();
-    route.agree(selection, deadline);
-    if (!selection.by_count()) selection.take(route.own_count());
-    route.exchange(selection, divisor, deadline);
+    if (const auto round = SparseRoute::ask_counts(selection)) {
+      route.read_counts(selection, maker.make(*round, deadline));
+      if (!selection.by_count()) selection.take(route.own_count());
+    }
+    auto round = route.start(selection, divisor);
+    while (round) round = route.proceed(maker.make(*round, deadline));
   }
 
   gradstep_reducer_options options;
@@ -37,6 +40,7 @@ struct RoutedRank {
   SparseSelection selection;
   SparseSums sums;
   SparseRoute route;
+  RoundMaker maker{resources};
 };
 
 Floats route_data(std::int32_t rank, std::uint32_t window, std::size_t size = kRouteSize) {
