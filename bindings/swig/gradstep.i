@@ -145,6 +145,7 @@
 %include "gradstep/cost.h"
 %include "gradstep/updater.h"
 %include "gradstep/trace.h"
+%include "gradstep/rendezvous.h"
 %include "gradstep/state.h"
 %include "gradstep/rule.h"
 

@@ -279,6 +279,7 @@
 %ignore gradstep_device;
 %ignore gradstep_dtype;
 %ignore gradstep_comm_create;
+%ignore gradstep_rendezvous_pending;
 %ignore gradstep_comm_create_host;
 %ignore gradstep_comm_create_host_ex;
 %ignore gradstep_comm_create_local;

@@ -76,16 +76,29 @@ static gradstep_status create_updater(gradstep_context* context, gradstep_optimi
   return gradstep_updater_create(context, optimizer, accumulator, reducer, &complete, out);
 }
 
-static gradstep_status create_communicator(JNIEnv* env, gradstep_context* context, const gradstep_comm_options* options,
-                                           const char* engine, jbyteArray id, jobject store, const char* store_path,
-                                           const char* network_interface, gradstep_comm** out) {
+static gradstep_comm_options options_with(const gradstep_comm_options* options, const char* engine,
+                                          const char* store_path, const char* network_interface) {
   gradstep_comm_options complete;
   gradstep_comm_options_init(&complete, sizeof complete);
   if (options != nullptr) complete = *options;
   complete.engine = engine;
   complete.store_path = store_path;
   complete.network_interface = network_interface;
+  return complete;
+}
+
+static gradstep_status create_communicator(JNIEnv* env, gradstep_context* context, const gradstep_comm_options* options,
+                                           const char* engine, jbyteArray id, jobject store, const char* store_path,
+                                           const char* network_interface, gradstep_comm** out) {
+  gradstep_comm_options complete = options_with(options, engine, store_path, network_interface);
   return gradstep_java::create_communicator(env, context, &complete, id, store, out);
+}
+
+static gradstep_status rendezvous_pending(JNIEnv* env, gradstep_comm* comm, const gradstep_comm_options* options,
+                                          const char* engine, jbyteArray id, jobject store, const char* store_path,
+                                          const char* network_interface, int32_t* count) {
+  gradstep_comm_options complete = options_with(options, engine, store_path, network_interface);
+  return gradstep_java::count_newcomers(env, comm, &complete, id, store, count);
 }
 
 static gradstep_status create_local_communicators(JNIEnv* env, gradstep_context* context,

@@ -257,6 +257,7 @@ using gradstep_python::Access;
 // Declared again in python_adapters.i, with arguments that Python objects fit.
 %ignore gradstep_comm_attach_nccl;
 %ignore gradstep_comm_create;
+%ignore gradstep_rendezvous_pending;
 %ignore gradstep_comm_create_host;
 %ignore gradstep_comm_create_host_ex;
 %ignore gradstep_comm_create_local;

@@ -34,6 +34,13 @@ static gradstep_status create_communicator(gradstep_context* context, const grad
   return gradstep_python::create_communicator(context, options, {engine, id, store, store_path, network_interface}, out);
 }
 
+static gradstep_status rendezvous_pending(gradstep_comm* comm, const gradstep_comm_options* options,
+                                          const char* engine, PyObject* id, PyObject* store, const char* store_path,
+                                          const char* network_interface, int32_t* count) {
+  return gradstep_python::count_newcomers(comm, options, {engine, id, store, store_path, network_interface},
+                                          count);
+}
+
 static gradstep_status create_host_communicator(gradstep_context* context, PyObject* collectives,
                                                 const gradstep_comm_options* options, gradstep_comm** out) {
   return gradstep_python::create_host_communicator(context, collectives, options, out);

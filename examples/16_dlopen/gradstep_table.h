@@ -904,6 +904,7 @@ typedef struct gradstep_table {
   gradstep_status (*reducer_stats)(gradstep_reducer* reducer, gradstep_bucket_statistics* records, size_t record_size,
                                    size_t capacity, size_t* count);
   gradstep_status (*reducer_comm_stats)(gradstep_reducer* reducer, gradstep_comm_statistics* stats);
+  gradstep_status (*rendezvous_pending)(gradstep_comm* comm, const gradstep_comm_options* options, int32_t* pending);
   gradstep_status (*rule_count)(size_t* count);
   gradstep_status (*rule_describe)(size_t index, gradstep_rule* rule);
   gradstep_status (*rule_define)(gradstep_context* context, const char* text, const char** name);
@@ -1115,6 +1116,7 @@ static inline int gradstep_table_open(gradstep_table* table, const char* path, c
                    {"gradstep_reducer_residual", offsetof(gradstep_table, reducer_residual)},
                    {"gradstep_reducer_stats", offsetof(gradstep_table, reducer_stats)},
                    {"gradstep_reducer_comm_stats", offsetof(gradstep_table, reducer_comm_stats)},
+                   {"gradstep_rendezvous_pending", offsetof(gradstep_table, rendezvous_pending)},
                    {"gradstep_rule_count", offsetof(gradstep_table, rule_count)},
                    {"gradstep_rule_describe", offsetof(gradstep_table, rule_describe)},
                    {"gradstep_rule_define", offsetof(gradstep_table, rule_define)},

@@ -21,6 +21,7 @@ TOPICS = {
     "comm": "Communicator",
     "reducer": "Reducer",
     "updater": "Updater",
+    "rendezvous": "Rendezvous",
     "rule": "Rules",
     "predict": "Planner",
     "backend": "Devices",

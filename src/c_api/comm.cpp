@@ -13,10 +13,14 @@
 #include "c_api/host_tensor.h"
 #include "comm/communicators.h"
 #include "comm/engines/engine_table.h"
+#include "comm/engines/met_engines.h"
+#include "comm/rendezvous/rendezvous.h"
 #include "comm/rendezvous/tcp_store_server.h"
+#include "core/caught.h"
 #include "core/host_callback.h"
 #include "core/options.h"
 #include "core/shape.h"
+#include "gradstep/rendezvous.h"
 
 using namespace gradstep;
 
@@ -108,6 +112,30 @@ const EngineEntry& engine_of(const char* name) {
   const EngineEntry* engine = find_engine(name);
   if (engine == nullptr) fail_argument("options.engine: '{}' is unknown, expected {}", name, expected());
   return *engine;
+}
+
+bool meets(const EngineEntry& engine) { return engine.making == EngineMaking::meeting; }
+
+std::int32_t ask_store(const gradstep_comm_options& options, std::int32_t first, const Deadline& deadline) {
+  const auto store = open_store(options, kMaxGlooRanks, deadline, /*launch=*/nullptr, [] {});
+  return count_waiting(*store, options, first);
+}
+
+/// Rank 0 asks for all.
+std::int32_t ask_together(Communicator& comm, const gradstep_comm_options& options) {
+  constexpr std::int32_t kUnknown = -1;
+  const Deadline deadline = comm.deadline();
+  if (options.world_size <= comm.world_size()) {
+    fail_argument("options.world_size: is {}, expected more than the {} of comm", options.world_size,
+                  comm.world_size());
+  }
+  std::int32_t waiting = kUnknown;
+  std::exception_ptr failure;
+  if (comm.rank() == 0) failure = caught([&] { waiting = ask_store(options, comm.world_size(), deadline); });
+  comm.broadcast(&waiting, sizeof waiting, 0, deadline);
+  if (failure) std::rethrow_exception(failure);
+  if (waiting == kUnknown) fail(GRADSTEP_ERR_ABORTED, "rank 0 could not ask the store");
+  return waiting;
 }
 
 }  // namespace
@@ -215,9 +243,8 @@ gradstep_status gradstep_comm_unique_id_ex(const char* engine, const char* netwo
   return guarded([&] {
     check_out("engine", engine);
     const EngineEntry* entry = find_engine(engine);
-    if (entry == nullptr || entry->making != EngineMaking::meeting) {
-      fail_argument("engine: '{}' has no unique id, expected {}", engine,
-                    engine_names([](const EngineEntry& e) { return e.making == EngineMaking::meeting; }));
+    if (entry == nullptr || !meets(*entry)) {
+      fail_argument("engine: '{}' has no unique id, expected {}", engine, engine_names(meets));
     }
     if (buf == nullptr && cap != 0) fail_argument("buf: is NULL with cap = {}", cap);
     if (buf != nullptr) {
@@ -226,6 +253,25 @@ gradstep_status gradstep_comm_unique_id_ex(const char* engine, const char* netwo
       std::memcpy(buf, bytes.data(), bytes.size());
     }
     if (len != nullptr) *len = tcp_store::kIdLength;
+  });
+}
+
+gradstep_status gradstep_rendezvous_pending(gradstep_comm* comm, const gradstep_comm_options* options,
+                                            int32_t* pending) noexcept {
+  return guarded([&] {
+    const auto read = read_known_fields("options", &check_out("options", options));
+    const CallbackOwner store = release_of(read.store);
+    check_unknown_fields("options", options);
+    std::int32_t& out = check_out("pending", pending);
+    if (!meets(engine_of(read.engine))) {
+      fail_argument("options.engine: '{}' has no rendezvous, expected {}", read.engine, engine_names(meets));
+    }
+    if (comm == nullptr) {
+      out = ask_store(read, 0, Deadline::after_ms(kDefaultCommTimeoutMs));
+      return;
+    }
+    const InUse use(comm);
+    out = ask_together(*use->impl, read);
   });
 }
 

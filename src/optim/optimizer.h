@@ -41,10 +41,26 @@ class Optimizer : public SteppedModel {
   /// step_sharded() alone.
   void attach(Communicator* comm, const gradstep_sharding_options& options,
               const std::vector<std::vector<std::size_t>>& groups = {});
+  /// Collective over `comm`, a channel of their own. Deals the state out over its ranks from what they have, or, as
+  /// `handover` says, from what the ranks that share it now have, of which those that leave attach NULL. Nothing has
+  /// changed until take_over(). Throws INVALID_STATE on all ranks where a part of the state is gone.
+  std::unique_ptr<Sharding> prepare_handover(const std::shared_ptr<Communicator>& comm,
+                                             const gradstep_sharding_options& options,
+                                             const std::vector<std::vector<std::size_t>>& groups,
+                                             const Handover& handover, const Deadline& deadline);
+  /// What was prepared; set_counters() belongs after it.
+  void take_over(std::unique_ptr<Sharding> next) { commit_move(std::move(next)); }
+  void drop_handover() { store().discard_move(); }
   /// What attach() with `groups` gives the ranks. Throws UNSUPPORTED where every rank steps the whole model.
   DealtSlices slices_of(const std::vector<std::vector<std::size_t>>& groups, std::int32_t ranks) const;
   /// False from a failed exchange or half a step on, until state is loaded or copied in.
   bool state_is_whole() const { return wholeness_.holds(); }
+  /// What this rank has of the state is as good as step_count() says, whatever the ranks that share it have.
+  bool has_share() const { return wholeness_.has_share(); }
+  /// The state has made a step that has not reached all parameters.
+  bool is_ahead() const { return wholeness_.is_ahead(); }
+  /// Nothing is known to keep the ranks that share the state from an exchange.
+  bool can_reach_peers() const { return state_is_whole() && can_be_reached(); }
   /// Throws INVALID_STATE.
   void check_state_is_whole() const { wholeness_.check(can_be_reached()); }
 
@@ -113,6 +129,9 @@ class Optimizer : public SteppedModel {
   bool can_be_reached() const { return !is_sharded() || sharding_->comm().status().code == GRADSTEP_OK; }
   void deal_out_state(const std::shared_ptr<Communicator>& channel, const gradstep_sharding_options& options,
                       const Dealing& dealing, bool keep, const Deadline& deadline);
+  std::unique_ptr<Sharding> prepare_to_deal(const std::shared_ptr<Communicator>& channel,
+                                            const gradstep_sharding_options& options, const Dealing& dealing, bool keep,
+                                            const Deadline& deadline, const Handover* handover = nullptr);
 
   std::string rule_text_;
   std::vector<OwnAverage> own_averages_;  // by group; empty = none

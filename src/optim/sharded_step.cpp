@@ -13,6 +13,7 @@
 #include "core/hash.h"
 #include "core/trace.h"
 #include "optim/optimizer.h"
+#include "optim/state_holdings.h"
 #include "optim/step_agreement.h"
 
 namespace gradstep {
@@ -172,7 +173,25 @@ void Optimizer::attach(Communicator* comm, const gradstep_sharding_options& opti
 // share it. The latter have the last word, for they go on together.
 void Optimizer::deal_out_state(const std::shared_ptr<Communicator>& channel, const gradstep_sharding_options& options,
                                const Dealing& dealing, bool keep, const Deadline& deadline) {
-  Communicator* present = keep && is_sharded() ? &sharding_->comm() : nullptr;
+  commit_move(prepare_to_deal(channel, options, dealing, keep, deadline));
+  if (is_sharded()) {
+    context()->log().write(GRADSTEP_LOG_INFO, "optimizer {}: its state is spread over {} ranks, this is rank {}",
+                           kind(), sharding_->comm().world_size(), sharding_->comm().rank());
+  }
+}
+
+std::unique_ptr<Sharding> Optimizer::prepare_handover(const std::shared_ptr<Communicator>& comm,
+                                                      const gradstep_sharding_options& options,
+                                                      const std::vector<std::vector<std::size_t>>& groups,
+                                                      const Handover& handover, const Deadline& deadline) {
+  return prepare_to_deal(comm, options, dealing_by(groups), /*keep=*/true, deadline, &handover);
+}
+
+std::unique_ptr<Sharding> Optimizer::prepare_to_deal(const std::shared_ptr<Communicator>& channel,
+                                                     const gradstep_sharding_options& options, const Dealing& dealing,
+                                                     bool keep, const Deadline& deadline, const Handover* handover) {
+  const bool asks_peers = keep && is_sharded() && (handover == nullptr || handover->asks_peers);
+  Communicator* present = asks_peers ? &sharding_->comm() : nullptr;
   // Ranks vote equally often, whatever has failed and whether they share state now.
   const auto agree = [&](const char* what, FunctionRef<void()> body) {
     std::exception_ptr failure;
@@ -200,7 +219,8 @@ void Optimizer::deal_out_state(const std::shared_ptr<Communicator>& channel, con
   agree("share the state", [&] {
     if (channel == nullptr) return;
     next = std::make_unique<Sharding>(*context(), site(), channel, schema(), options, dealing);
-    facts = state_facts(schema(), rule_text_, keep ? step_count() : 0, options, dealing);
+    const std::int64_t steps = handover != nullptr ? handover->steps : step_count();
+    facts = state_facts(schema(), rule_text_, keep ? steps : 0, options, dealing);
     if (keep) values = hyper_parameters().facts();
     room.resize(std::max(facts.size(), values.size()) * static_cast<std::size_t>(channel->world_size()));
   });
@@ -211,16 +231,12 @@ void Optimizer::deal_out_state(const std::shared_ptr<Communicator>& channel, con
       compare_ranks(*channel, values, [&](std::size_t i) { return hyper_parameters().fact_text(i); }, deadline, room);
   });
   try {
-    agree("take over its part of the state", [&] { prepare_move(next.get(), keep, deadline); });
+    agree("take over its part of the state", [&] { prepare_move(next.get(), keep, deadline, handover); });
   } catch (...) {
     store().discard_move();
     throw;
   }
-  commit_move(std::move(next));
-  if (is_sharded()) {
-    context()->log().write(GRADSTEP_LOG_INFO, "optimizer {}: its state is spread over {} ranks, this is rank {}",
-                           kind(), sharding_->comm().world_size(), sharding_->comm().rank());
-  }
+  return next;
 }
 
 }  // namespace gradstep

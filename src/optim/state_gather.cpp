@@ -12,10 +12,35 @@
 namespace gradstep {
 
 StateGather::StateGather(SteppedModel& model, std::vector<StoredState> states)
-    : model_(model), states_(std::move(states)) {
+    : model_(model), states_(std::move(states)), pieces_(states_.size()) {
   if (!model_.is_sharded()) return;
-  Communicator& comm = model_.sharding()->comm();
-  rank_bytes_.resize(static_cast<std::size_t>(comm.world_size()));
+  comm_ = &model_.sharding()->comm();
+  pieces_ = slices();
+  make_room();
+}
+
+StateGather::StateGather(SteppedModel& model, std::vector<StoredState> states, Communicator& comm, StatePieces pieces)
+    : model_(model), states_(std::move(states)), comm_(&comm), pieces_(std::move(pieces)) {
+  make_room();
+}
+
+StatePieces StateGather::slices() const {
+  StatePieces pieces(states_.size());
+  for (std::size_t k = 0; k < states_.size(); ++k) {
+    const StoredState& state = states_[k];
+    if (state.owner < 0 && (model_.sharding()->is_whole() || state.is_whole)) continue;
+    std::int64_t begin = 0;
+    for (std::int32_t rank = 0; rank < comm_->world_size(); ++rank) {
+      const std::int64_t bytes = bytes_of(state, rank);
+      if (bytes > 0) pieces[k].push_back({rank, begin, bytes});
+      begin += bytes;
+    }
+  }
+  return pieces;
+}
+
+void StateGather::make_room() {
+  rank_bytes_.resize(static_cast<std::size_t>(comm_->world_size()));
   places_.resize(rank_bytes_.size());
   std::int64_t largest = 0;
   std::int64_t largest_own = 0;
@@ -23,9 +48,8 @@ StateGather::StateGather(SteppedModel& model, std::vector<StoredState> states)
     std::int64_t bytes = 0;
     std::int64_t own = 0;
     for (const std::size_t end = batch_end(k); k < end; ++k) {
-      if (!travels(states_[k])) continue;
-      bytes += bytes_of(states_[k]);
-      own += bytes_of(states_[k], comm.rank());
+      bytes += travelling(k);
+      for (const StatePiece& piece : pieces_[k]) own += piece.rank == comm_->rank() ? piece.bytes : 0;
     }
     largest = std::max(largest, bytes);
     largest_own = std::max(largest_own, own);
@@ -37,31 +61,30 @@ StateGather::StateGather(SteppedModel& model, std::vector<StoredState> states)
   received_ = room_for(largest);
 }
 
-bool StateGather::travels(const StoredState& state) const {
-  return model_.is_sharded() && (state.owner >= 0 || (!model_.sharding()->is_whole() && !state.is_whole));
+std::int64_t StateGather::travelling(std::size_t k) const {
+  std::int64_t bytes = 0;
+  for (const StatePiece& piece : pieces_[k]) bytes += piece.bytes;
+  return bytes;
 }
 
-std::int64_t StateGather::bytes_of(const StoredState& state) const { return state.total * size_of(state.array.dtype); }
-
 std::int64_t StateGather::bytes_of(const StoredState& state, std::int32_t rank) const {
-  if (state.owner >= 0) return state.owner == rank ? bytes_of(state) : 0;
+  if (state.owner >= 0) return state.owner == rank ? state.total * size_of(state.array.dtype) : 0;
   const std::int64_t per_block = state.is_blocked ? kernels::kCodeBlock : 1;
   const std::int64_t elements = model_.sharding()->slice(rank, state.parameter).size;
   return (elements + per_block - 1) / per_block * size_of(state.array.dtype);
 }
 
+/// What does not travel ends no batch: not all ranks have it in their lists.
 std::size_t StateGather::batch_end(std::size_t k) const {
   std::int64_t bytes = 0;
   std::size_t end = k;
-  while (end < states_.size() && (end == k || bytes + bytes_of(states_[end]) <= kBatchBytes)) {
-    bytes += bytes_of(states_[end++]);
-  }
+  while (end < states_.size() && (bytes == 0 || bytes + travelling(end) <= kBatchBytes)) bytes += travelling(end++);
   return end;
 }
 
 void StateGather::gather(std::size_t k, void* whole, const Deadline& deadline) {
   const StoredState& state = states_[k];
-  if (!travels(state)) {
+  if (travelling(k) == 0) {
     const auto bytes = static_cast<std::size_t>(state.array.bytes());
     if (bytes > 0) model_.site().queue().download(whole, state.array.data, bytes);
     return;
@@ -71,11 +94,10 @@ void StateGather::gather(std::size_t k, void* whole, const Deadline& deadline) {
     bring(k, end_, deadline);
   }
   auto* to = static_cast<std::byte*>(whole);
-  for (std::size_t r = 0; r < places_.size(); ++r) {
-    const std::int64_t bytes = bytes_of(state, static_cast<std::int32_t>(r));
-    if (bytes > 0) std::memcpy(to, received_.as<std::byte>() + places_[r], static_cast<std::size_t>(bytes));
-    to += bytes;
-    places_[r] += bytes;
+  for (const StatePiece& piece : pieces_[k]) {
+    std::int64_t& place = places_[static_cast<std::size_t>(piece.rank)];
+    std::memcpy(to + piece.begin, received_.as<std::byte>() + place, static_cast<std::size_t>(piece.bytes));
+    place += piece.bytes;
   }
 }
 
@@ -84,25 +106,27 @@ void StateGather::gather(std::size_t k, void* whole) {
 }
 
 void StateGather::bring(std::size_t begin, std::size_t end, const Deadline& deadline) {
-  Communicator& comm = model_.sharding()->comm();
   std::ranges::fill(rank_bytes_, 0);
   for (std::size_t k = begin; k < end; ++k) {
-    for (std::int32_t r = 0; travels(states_[k]) && r < comm.world_size(); ++r) {
-      rank_bytes_[static_cast<std::size_t>(r)] += bytes_of(states_[k], r);
-    }
+    for (const StatePiece& piece : pieces_[k]) rank_bytes_[static_cast<std::size_t>(piece.rank)] += piece.bytes;
   }
   try {
     auto* sent = own_.as<std::byte>();
     for (std::size_t k = begin; k < end; ++k) {
-      const std::int64_t own = travels(states_[k]) ? bytes_of(states_[k], comm.rank()) : 0;
-      if (own > 0) model_.site().queue().download(sent, states_[k].array.data, static_cast<std::size_t>(own));
-      sent += own;
+      const StoredState& state = states_[k];
+      for (const StatePiece& piece : pieces_[k]) {
+        if (piece.rank != comm_->rank()) continue;
+        const std::int64_t first = piece.begin - state.begin * size_of(state.array.dtype);
+        model_.site().queue().download(sent, static_cast<const std::byte*>(state.array.data) + first,
+                                       static_cast<std::size_t>(piece.bytes));
+        sent += piece.bytes;
+      }
     }
   } catch (...) {
-    comm.abort();  // the others wait in this exchange
+    comm_->abort();  // the others wait in this exchange
     throw;
   }
-  comm.all_gather_v(own_.data(), received_.data(), rank_bytes_, deadline);
+  comm_->all_gather_v(own_.data(), received_.data(), rank_bytes_, deadline);
   std::exclusive_scan(rank_bytes_.begin(), rank_bytes_.end(), places_.begin(), std::int64_t{0});
 }
 

@@ -7,9 +7,10 @@
 #include <utility>
 
 #include "comm/all_or_none.h"
+#include "core/caught.h"
 #include "core/error.h"
 #include "core/shape.h"
-#include "optim/state_gather.h"
+#include "optim/state_holdings.h"
 
 namespace gradstep {
 
@@ -92,31 +93,71 @@ void SteppedModel::take_in(std::size_t known) noexcept {
 }
 
 // What can fail on one rank comes first and is agreed on.
-void SteppedModel::prepare_move(const Sharding* next, bool keep, const Deadline& deadline) {
-  const bool is_spread = keep && is_sharded();
-  const bool gathers = is_spread && has_slices();
+void SteppedModel::prepare_move(const Sharding* next, bool keep, const Deadline& deadline, const Handover* handover) {
+  using Gathers = StateStore::Gathers;
+  const bool is_spread = keep && is_sharded() && (handover == nullptr || handover->asks_peers);
+  Gathers gathers = is_spread && has_slices() ? Gathers::slices : Gathers::owned;
+  if (handover != nullptr) gathers = Gathers::everything;
   if (!keep && is_sharded()) on(StateEvent::is_lost);
   Buffer whole;
   std::optional<StateGather> spread;
-  all_or_none(is_spread ? &sharding_->comm() : nullptr, "allocate its part of the state", deadline, [&] {
-    const OwnerOf owner_of = owners(next);
-    const bool cuts = next != nullptr && !next->is_whole();
-    const std::int32_t rank = next != nullptr ? next->comm().rank() : 0;
-    const auto place = [&](std::size_t i, std::size_t slot) -> StatePlace {
-      if (!state_.is_whole(i, slot)) return {cuts ? next->slice(i) : Slice{0, schema_[i].size}, -1};
-      const std::int32_t owner = owner_of ? owner_of(i, slot) : -1;
-      return {{0, owner < 0 || owner == rank ? state_.tensor(i, slot).form().size() : 0}, owner};
-    };
-    state_.prepare_move(place, gathers, keep);
-    if (!is_spread) return;
-    whole = context_->allocate(static_cast<std::size_t>(state_.largest_moved()), /*zeroed=*/false);
-    spread.emplace(*this, state_.gathered_by_move(gathers));
-  });
+  const auto make_room = [&] {
+    all_or_none(is_spread ? &sharding_->comm() : nullptr, "allocate its part of the state", deadline, [&] {
+      const OwnerOf owner_of = owners(next);
+      const bool cuts = next != nullptr && !next->is_whole();
+      const std::int32_t rank = next != nullptr ? next->comm().rank() : 0;
+      const auto place = [&](std::size_t i, std::size_t slot) -> StatePlace {
+        if (!state_.is_whole(i, slot)) return {cuts ? next->slice(i) : Slice{0, schema_[i].size}, -1};
+        const std::int32_t owner = owner_of ? owner_of(i, slot) : -1;
+        return {{0, owner < 0 || owner == rank ? state_.tensor(i, slot).form().size() : 0}, owner};
+      };
+      state_.prepare_move(place, gathers, keep);
+      if (!is_spread && handover == nullptr) return;
+      whole = context_->allocate(static_cast<std::size_t>(state_.largest_moved()), /*zeroed=*/false);
+      if (is_spread) spread.emplace(*this, state_.gathered_by_move(gathers));
+    });
+    if (keep) on(StateEvent::is_dealt_out);
+  };
+  if (handover != nullptr) {
+    all_or_none(next->comm(), "allocate its part of the state", deadline, make_room);
+    return bring_together(*next, gathers, *handover, spread ? &*spread : nullptr, whole.data(), deadline);
+  }
+  make_room();
   if (!keep) return;
-  on(StateEvent::is_dealt_out);
   std::size_t k = 0;
   const auto gather = [&](const StoredState&, void* to) { spread->gather(k++, to, deadline); };
   state_.fill_moved(gathers, gather, whole.data());
+}
+
+/// `peers`: brings together what the ranks of the present sharding have, on those; else the ranks of `next` have it.
+void SteppedModel::bring_together(const Sharding& next, StateStore::Gathers gathers, const Handover& handover,
+                                  StateGather* peers, void* whole, const Deadline& deadline) {
+  Communicator& comm = next.comm();
+  std::size_t k = 0;
+  if (!handover.asks_peers) {
+    const std::vector<StoredState> states = state_.gathered_by_move(gathers);
+    Holdings holdings = find_holdings(comm, schema_, states, handover.holds, deadline);
+    if (!holdings.missing.empty()) {
+      fail(GRADSTEP_ERR_INVALID_STATE,
+           "recover: the ranks are gone that had {} of the state: attach the optimizer to the ranks that are left, and "
+           "load a saved state",
+           holdings.missing);
+    }
+    std::optional<StateGather> gathering;
+    all_or_none(comm, "allocate its part of the state", deadline,
+                [&] { gathering.emplace(*this, states, comm, std::move(holdings.pieces)); });
+    const auto gather = [&](const StoredState&, void* to) { gathering->gather(k++, to, deadline); };
+    return state_.fill_moved(gathers, gather, whole);
+  }
+  std::exception_ptr failure;  // the ranks that have shared nothing wait for what comes
+  const auto gather = [&](const StoredState& state, void* to) {
+    const std::int64_t bytes = state.total * size_of(state.array.dtype);
+    if (peers != nullptr && !failure) failure = caught([&] { peers->gather(k, to, deadline); });
+    ++k;
+    if (handover.has_receivers && bytes > 0) comm.broadcast(to, bytes, handover.root, deadline);
+  };
+  state_.fill_moved(gathers, gather, whole);
+  if (failure) std::rethrow_exception(failure);
 }
 
 void SteppedModel::commit_move(std::unique_ptr<Sharding> next) noexcept {

@@ -22,6 +22,9 @@
 
 namespace gradstep {
 
+struct Handover;
+class StateGather;
+
 class SteppedModel {
  public:
   virtual ~SteppedModel() = default;
@@ -116,12 +119,16 @@ class SteppedModel {
     return {undivided_, std::move(groups), traits_.steps_whole};
   }
   /// Collective among the ranks that share the state. Makes ready, aside, what is to be elsewhere under `next`, with
-  /// its numbers if `keep`. A rank that fails leaves no other one in an exchange.
-  void prepare_move(const Sharding* next, bool keep, const Deadline& deadline);
+  /// its numbers if `keep`. A rank that fails leaves no other one in an exchange. With a handover it is collective over
+  /// the ranks of `next` too, and throws INVALID_STATE on all of them where a part of the state is gone.
+  void prepare_move(const Sharding* next, bool keep, const Deadline& deadline, const Handover* handover = nullptr);
   void commit_move(std::unique_ptr<Sharding> next) noexcept;
 
  private:
   friend class HostState;
+
+  void bring_together(const Sharding& next, StateStore::Gathers gathers, const Handover& handover, StateGather* peers,
+                      void* whole, const Deadline& deadline);
 
   Traits traits_;
   std::shared_ptr<Context> context_;

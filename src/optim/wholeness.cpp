@@ -7,12 +7,12 @@
 namespace gradstep {
 
 void Wholeness::check(bool can_be_reached) const {
-  if (lost_) {
+  if (lost_ || parted_) {
     fail(GRADSTEP_ERR_INVALID_STATE,
          "optimizer: an exchange of its sharded state failed, and the state is lost: {}load a saved state",
          can_be_reached ? "" : "attach a communicator of the ranks that are left (or none), then ");
   }
-  if (torn_) {
+  if (torn_ || unpublished_) {
     fail(GRADSTEP_ERR_INVALID_STATE,
          "optimizer: a step was broken off half-way: load a saved state and set the parameters to those saved with it");
   }
@@ -32,10 +32,10 @@ void Wholeness::change(FunctionRef<void()> body) {
 }
 
 void Wholeness::exchange_failed(Communicator& comm, bool has_stepped) {
-  torn_ = torn_ || has_stepped;
+  unpublished_ = unpublished_ || has_stepped;
   // The other ranks cannot go on without this one's share, and would take its next exchange for this one.
-  if (torn_ || is_of_this_rank(translate_exception())) comm.abort();
-  lost_ = comm.status().code != GRADSTEP_OK;
+  if (torn_ || unpublished_ || is_of_this_rank(translate_exception())) comm.abort();
+  parted_ = comm.status().code != GRADSTEP_OK;
 }
 
 }  // namespace gradstep

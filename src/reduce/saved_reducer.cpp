@@ -177,12 +177,16 @@ bool SavedReducer::has_sent_all() const {
 }
 
 void SavedReducer::rejoin(std::int32_t root, const Deadline& deadline) const {
-  resources_.comm->broadcast(&resources_.state->windows, sizeof resources_.state->windows, root, deadline);
+  WindowState& state = *resources_.state;
+  WindowState agreed{state.windows, state.loss_scale};
+  resources_.comm->broadcast(&agreed, sizeof agreed, root, deadline);
+  state.windows = agreed.windows;
+  state.loss_scale = agreed.loss_scale;
   if (layout_.is_auto()) {
-    std::vector<BucketChoice> agreed = layout_.choices();
-    const auto bytes = static_cast<std::int64_t>(agreed.size() * sizeof(BucketChoice));
-    resources_.comm->broadcast(agreed.data(), bytes, root, deadline);
-    replace(layout_.buckets_with(agreed), layout_.has_chosen());
+    std::vector<BucketChoice> choices = layout_.choices();
+    const auto bytes = static_cast<std::int64_t>(choices.size() * sizeof(BucketChoice));
+    resources_.comm->broadcast(choices.data(), bytes, root, deadline);
+    replace(layout_.buckets_with(choices), layout_.has_chosen());
   }
   resources_.run_in_lane([&] {
     for (const auto& bucket : buckets()) {

@@ -180,10 +180,20 @@ std::int64_t OuterRounds::windows_of(std::size_t fragment, std::int64_t rounds, 
   return std::min(since, rounds) * turn() + windows;
 }
 
-OuterRounds::Standing OuterRounds::standing_at(std::int64_t rounds, std::int64_t windows) const {
+double OuterRounds::mean_weight() const {
+  double sum = 0;
+  std::int64_t windows = 0;
+  for (std::size_t f = 0; f < weights_.size(); ++f) {
+    sum += weights_[f];
+    windows += windows_of(f, rounds_, windows_);
+  }
+  return windows > 0 ? sum / static_cast<double>(windows) : 1;
+}
+
+OuterRounds::Standing OuterRounds::standing_at(std::int64_t rounds, std::int64_t windows, double weight) const {
   Standing standing{rounds, windows, false, {}};
   for (std::size_t f = 0; f < fragments_.size(); ++f) {
-    standing.weights.push_back(static_cast<double>(windows_of(f, rounds, windows)));
+    standing.weights.push_back(weight * static_cast<double>(windows_of(f, rounds, windows)));
   }
   return standing;
 }

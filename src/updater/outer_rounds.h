@@ -80,8 +80,11 @@ class OuterRounds {
   };
   Standing standing() const { return {rounds_, windows_, has_arrived_, weights_}; }
   void go_on_from(const Standing& standing);
-  /// That of a rank whose windows had weight 1.
-  Standing standing_at(std::int64_t rounds, std::int64_t windows) const;
+  /// That of a rank all of whose windows had this weight.
+  Standing standing_at(std::int64_t rounds, std::int64_t windows, double weight) const;
+  /// Over the windows of the rounds that are under way; 1 = there is none.
+  double mean_weight() const;
+  bool is_streaming() const { return shape_.fragments > 1 || shape_.delay > 0 || shape_.mix > 0; }
   /// A round has begun.
   bool is_under_way(const Standing& at) const { return at.windows > 0 || (is_streaming() && at.rounds > 0); }
   std::int32_t fragments() const { return shape_.fragments; }
@@ -98,7 +101,6 @@ class OuterRounds {
     OwnPlan<CombinePlan, CombineItem> mixtures;     // params = (1 - mix) start + mix params
   };
 
-  bool is_streaming() const { return shape_.fragments > 1 || shape_.delay > 0 || shape_.mix > 0; }
   /// Windows from the end of one fragment's round to that of the next one.
   std::int64_t turn() const { return shape_.windows / shape_.fragments; }
   std::size_t due_after(std::int64_t rounds) const { return static_cast<std::size_t>(rounds % shape_.fragments); }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/caught.h"
 #include "core/error.h"
 
 namespace gradstep {
@@ -18,6 +19,31 @@ bool same_start(const Standing& a, const Standing& b) {
          a.local_steps - a.is_stepped == b.local_steps - b.is_stepped && a.partition == b.partition;
 }
 
+/// Its numbers and the parameters belong together. Of a state that is shared, other ranks may lack their part.
+bool is_good(const Optimizer& optimizer) {
+  return optimizer.state_is_whole() || (optimizer.is_sharded() && optimizer.has_share() && !optimizer.is_ahead());
+}
+
+Share share_of(Optimizer& optimizer) {
+  Share share;
+  share.skipped = optimizer.skipped_steps();
+  if (optimizer.is_sharded() ? optimizer.has_share() : optimizer.state_is_whole()) share.steps = optimizer.step_count();
+  const std::vector<StoredState> states =
+      optimizer.is_sharded() ? optimizer.state().kept() : optimizer.state().stored();
+  share.buffers = static_cast<std::int64_t>(states.size());
+  for (const StoredState& state : states) share.bytes += state.total * size_of(state.array.dtype);
+  if (!optimizer.is_sharded()) return share;
+  const Sharding& sharding = *optimizer.sharding();
+  share.ranks = sharding.comm().world_size();
+  share.rank = sharding.comm().rank();
+  share.is_reached = optimizer.can_reach_peers() ? 1 : 0;
+  share.in_slices = sharding.takes_slices() ? 1 : 0;
+  share.gradients = sharding.options().gradients;
+  share.average = sharding.options().average;
+  share.preconditioners = sharding.options().preconditioners;
+  return share;
+}
+
 }  // namespace
 
 Recovery::Recovery(Communicator& comm, Optimizer& optimizer, OuterRounds* rounds, Standing own,
@@ -28,37 +54,39 @@ Recovery::Recovery(Communicator& comm, Optimizer& optimizer, OuterRounds* rounds
       data_(comm, *optimizer.context(), optimizer.site()),
       deadline_(deadline),
       all_(static_cast<std::size_t>(comm.world_size())) {
-  const auto count = [&](Optimizer& counted) {
-    const std::vector<StoredState> states = counted.state().stored();
-    own.buffers += static_cast<std::int64_t>(states.size());
-    for (const StoredState& state : states) own.bytes += state.array.bytes();
-    return counted.state_is_whole();
-  };
-  bool is_whole = count(optimizer);
-  own.skipped = optimizer.skipped_steps();
+  own.own = share_of(optimizer);
+  bool belongs_together = is_good(optimizer);
   if (rounds_ != nullptr) {
-    is_whole = count(rounds_->optimizer()) && is_whole;
-    own.outer_steps = rounds_->optimizer().step_count();
-    own.outer_skipped = rounds_->optimizer().skipped_steps();
+    own.outer = share_of(rounds_->optimizer());
+    belongs_together = belongs_together && is_good(rounds_->optimizer());
   }
-  own.steps = is_whole ? optimizer.step_count() : -1;
+  own.steps = belongs_together ? optimizer.step_count() : -1;
   comm.all_gather(&own, all_.data(), sizeof own, deadline_);
   check_forms();
   find_root();
   compare();
 }
 
+Recovery::~Recovery() {
+  for (const Dealt& dealt : dealt_) dealt.optimizer->drop_handover();
+}
+
 void Recovery::check_forms() const {
-  for (std::size_t r = 1; r < all_.size(); ++r) {
-    if (all_[r].buffers != all_[0].buffers || all_[r].bytes != all_[0].bytes) {
-      fail(GRADSTEP_ERR_MISMATCH, "rank {} holds {} state buffers of {} bytes, rank 0 holds {} of {}", r,
-           all_[r].buffers, all_[r].bytes, all_[0].buffers, all_[0].bytes);
+  for (const auto share : {&Standing::own, &Standing::outer}) {
+    const Share& first = all_[0].*share;
+    for (std::size_t r = 1; r < all_.size(); ++r) {
+      const Share& other = all_[r].*share;
+      if (other.buffers == first.buffers && other.bytes == first.bytes) continue;
+      fail(GRADSTEP_ERR_MISMATCH, "rank {} holds {} state buffers of {} bytes, rank 0 holds {} of {}", r, other.buffers,
+           other.bytes, first.buffers, first.bytes);
     }
   }
 }
 
 void Recovery::find_root() {
-  const auto how_far = [](const Standing& s) { return std::tuple(s.steps >= 0, s.rounds, s.steps, s.windows); };
+  const auto how_far = [](const Standing& s) {
+    return std::tuple(s.steps >= 0, s.is_newcomer == 0, s.rounds, s.steps, s.windows);
+  };
   for (std::size_t r = 1; r < all_.size(); ++r) {
     if (how_far(all_[r]) > how_far(all_[root_])) root_ = r;
   }
@@ -69,15 +97,21 @@ void Recovery::find_root() {
 }
 
 // A step cannot be taken back. Ranks that have made the local step of a window, and others that have not, can only go
-// on together if the others will make it, with the same window.
+// on together if the others will make it, with the same window; a newcomer has none.
 void Recovery::compare() {
-  const Standing& first = all_[0];
-  const bool one_start = std::all_of(all_.begin(), all_.end(), [&](const Standing& s) { return same_start(s, first); });
-  const bool one_push =
-      std::all_of(all_.begin(), all_.end(), [&](const Standing& s) { return s.pushes == first.pushes; });
-  const bool any_stepped = std::any_of(all_.begin(), all_.end(), [](const Standing& s) { return s.is_stepped != 0; });
-  keeps_windows_ = one_start && one_push;
-  together_ = one_start && (one_push || !any_stepped);
+  const Standing& root = root_standing();
+  const bool one_start = std::ranges::all_of(
+      all_, [&](const Standing& s) { return s.is_newcomer != root.is_newcomer || same_start(s, root); });
+  const bool one_push = std::ranges::all_of(all_, [&](const Standing& s) { return s.pushes == root.pushes; });
+  const bool any_stepped = std::ranges::any_of(all_, [](const Standing& s) { return s.is_stepped != 0; });
+  has_newcomers_ = std::ranges::any_of(all_, [](const Standing& s) { return s.is_newcomer != 0; });
+  const bool one_window = one_push && !(has_newcomers_ && any_stepped);
+  keeps_windows_ = one_start && one_window;
+  together_ = one_start && (one_window || !any_stepped);
+}
+
+bool Recovery::is_between_rounds() const {
+  return std::ranges::all_of(all_, [](const Standing& s) { return s.local_steps == 0; });
 }
 
 // A number alone does not tell: the others may have gone on without this rank, and have finished a window of the same
@@ -89,15 +123,18 @@ bool Recovery::is_finished_by_root() const {
   return own.recoveries + 1 == root.recoveries && root.recovered_at > own.windows;
 }
 
-void Recovery::stage(const Array& target) {
+/// What no rank takes over does not travel.
+void Recovery::stage(const Array& target, bool is_replicated) {
+  if (together_ && !has_newcomers_ && !is_replicated) return;
   const auto bytes = static_cast<std::size_t>(target.bytes());
-  transfers_.push_back({target, optimizer_.site().allocate(bytes, /*zeroed=*/false)});
+  transfers_.push_back({target, optimizer_.site().allocate(bytes, /*zeroed=*/false), is_replicated});
 }
 
 void Recovery::copy(bool out) {
   WorkList work;
   std::vector<CopyItem> items;
   for (const Transfer& transfer : transfers_) {
+    if (!out && !is_taken(transfer.is_replicated)) continue;
     work.append(transfer.target.size);
     if (out) {
       items.push_back({transfer.staged(), transfer.target});
@@ -108,19 +145,75 @@ void Recovery::copy(bool out) {
   optimizer_.site().backend().copy({&work, items, {}}, 1, 1, optimizer_.site().queue());
 }
 
-void Recovery::stage_state(Optimizer& optimizer) {
-  for (const StoredState& state : optimizer.state().stored()) stage(state.array);
-  taken_.push_back({optimizer, optimizer.state().flags()});
+bool Recovery::is_dealt(const Optimizer& optimizer) const {
+  return std::ranges::any_of(dealt_, [&](const Dealt& dealt) { return dealt.optimizer == &optimizer; });
+}
+
+/// Are there ranks that share the state now and are not in the communicator, but may be leaving it in order?
+bool Recovery::asks_peers(Share Standing::* share) const {
+  const std::int64_t ranks = (root_standing().*share).ranks;
+  std::vector<bool> are_here(static_cast<std::size_t>(ranks));
+  for (const Standing& standing : all_) {
+    const Share& other = standing.*share;
+    if (other.ranks == 0) continue;
+    if (other.ranks != ranks || other.is_reached == 0) return false;
+    are_here[static_cast<std::size_t>(other.rank)] = true;
+  }
+  return !std::ranges::all_of(are_here, [](bool is_here) { return is_here; });
+}
+
+void Recovery::deal_out(Optimizer& optimizer, Share Standing::* share,
+                        const std::vector<std::vector<std::size_t>>& groups) {
+  const Share& root = root_standing().*share;
+  const Share& own = own_standing().*share;
+  gradstep_sharding_options options{};
+  options.struct_size = sizeof options;
+  options.gradients = static_cast<std::int32_t>(root.gradients);
+  options.average = static_cast<std::int32_t>(root.average);
+  options.preconditioners = static_cast<std::int32_t>(root.preconditioners);
+  Handover handover;
+  handover.root = this->root();
+  handover.steps = root.steps;
+  handover.holds = own.steps == root.steps && (own_standing().is_newcomer == 0 || is_root());
+  handover.has_receivers = std::ranges::any_of(all_, [&](const Standing& s) { return (s.*share).ranks == 0; });
+  const auto prepare = [&] {
+    dealt_.push_back({&optimizer, nullptr});
+    const auto channel = comm_.private_channel(deadline_);
+    dealt_.back().next = optimizer.prepare_handover(channel, options, groups, handover, deadline_);
+  };
+  if (asks_peers(share)) {
+    handover.asks_peers = true;
+    const std::exception_ptr failure = caught(prepare);
+    if (!failure) return;
+    dealt_.pop_back();
+    if (comm_.status().code != GRADSTEP_OK) std::rethrow_exception(failure);
+    handover.asks_peers = false;  // the others are gone: what is left may still be all
+  }
+  prepare();
+}
+
+void Recovery::deal_out(const std::vector<std::vector<std::size_t>>& groups) {
+  const auto groups_of = [&](const Share& share) {
+    return share.in_slices != 0 ? groups : std::vector<std::vector<std::size_t>>{};
+  };
+  const Standing& root = root_standing();
+  if (root.own.ranks > 0) deal_out(optimizer_, &Standing::own, groups_of(root.own));
+  if (root.outer.ranks > 0) deal_out(rounds_->optimizer(), &Standing::outer, groups_of(root.outer));
+}
+
+void Recovery::stage_state(Optimizer& optimizer, bool is_replicated) {
+  // What was dealt out is where it belongs.
+  if (is_dealt(optimizer)) return taken_.push_back({optimizer, optimizer.state().flags(), /*is_replicated=*/true});
+  for (const StoredState& state : optimizer.state().stored()) stage(state.array, is_replicated);
+  taken_.push_back({optimizer, optimizer.state().flags(), is_replicated});
 }
 
 void Recovery::bring(std::span<const Array> params, Replicated replicated) {
-  if (!together_ || replicated != Replicated::nothing) {
-    for (const Array& param : params) stage(param);
-  }
-  if (!together_ || replicated == Replicated::parameters_and_state) stage_state(optimizer_);
+  for (const Array& param : params) stage(param, replicated != Replicated::nothing);
+  stage_state(optimizer_, replicated == Replicated::parameters_and_state);
   if (rounds_ != nullptr) {
-    for (const Array& start : rounds_->start()) stage(start);
-    stage_state(rounds_->optimizer());
+    for (const Array& start : rounds_->start()) stage(start, /*is_replicated=*/true);
+    stage_state(rounds_->optimizer(), /*is_replicated=*/true);
   }
   if (is_root()) copy(/*out=*/true);
   for (const Transfer& transfer : transfers_) {
@@ -128,23 +221,21 @@ void Recovery::bring(std::span<const Array> params, Replicated replicated) {
   }
   data_.settle(deadline_);
   for (Taken& taken : taken_) {
-    if (taken.flags.empty()) continue;
+    if (taken.flags.empty() || (together_ && !has_newcomers_ && !taken.is_replicated)) continue;
     comm_.broadcast(taken.flags.data(), static_cast<std::int64_t>(taken.flags.size()), root(), deadline_);
   }
 }
 
 void Recovery::commit() {
-  if (is_root()) return;
-  copy(/*out=*/false);
-  const Standing& root = root_standing();
+  for (Dealt& dealt : dealt_) dealt.optimizer->take_over(std::move(dealt.next));
+  if (!is_root()) copy(/*out=*/false);
   for (const Taken& taken : taken_) {
+    if (!is_taken(taken.is_replicated) || (is_root() && !is_dealt(taken.optimizer))) continue;
+    const Share& root = &taken.optimizer == &optimizer_ ? root_standing().own : root_standing().outer;
     taken.optimizer.state().set_flags(taken.flags);
-    if (&taken.optimizer == &optimizer_) {
-      taken.optimizer.set_counters(root.steps, root.skipped);
-    } else {
-      taken.optimizer.set_counters(root.outer_steps, root.outer_skipped);
-    }
+    taken.optimizer.set_counters(root.steps, root.skipped);
   }
+  dealt_.clear();
 }
 
 }  // namespace gradstep

@@ -73,9 +73,10 @@ class Updater {
   /// Throws UNSUPPORTED for an accumulator whose windows end on each rank when they will.
   void check_windows_end_together(const Communicator& comm) const;
   void end_windows_together(Reducer& reducer);
-  std::shared_ptr<Reducer> next_reducer(Communicator& comm, const Deadline& deadline);
+  std::shared_ptr<Reducer> next_reducer(Communicator& comm, const Recovery& recovery, const Deadline& deadline);
+  void leave();
   Standing standing() const;
-  Replicated replicated() const;
+  Replicated replicated(const Recovery& recovery) const;
   /// A window that is reduced is to be reduced again.
   void forget_exchange();
   void go_on_from(const Recovery& recovery);

@@ -66,6 +66,7 @@ def test_transformer():
         ("shampoo_from_adamw", "SOAP     mean square"),
         ("resume_elsewhere", "resumed on 1: the same bits"),
         ("lost_peer", "2 survivors made 12 steps and have the same bits"),
+        ("grow_and_shrink", "2 ranks became 4 and then 3; those that stayed have the same bits"),
         ("mixed_precision", "skipped step 5 and halved the scale"),
     ],
 )

@@ -7,6 +7,7 @@
 
 #include "callbacks.h"
 #include "errors.h"
+#include "gradstep/rendezvous.h"
 #include "jvm.h"
 
 namespace gradstep_java {
@@ -45,10 +46,9 @@ gradstep_status store_get(void* user, const char* key, void* data, std::size_t* 
   return fits ? GRADSTEP_OK : GRADSTEP_ERR_INVALID_ARGUMENT;
 }
 
-}  // namespace
-
-gradstep_status create_communicator(JNIEnv* env, gradstep_context* context, gradstep_comm_options* options,
-                                    jbyteArray id, jobject store, gradstep_comm** out) {
+/// Calls call() when `options` has them.
+template <class Call>
+gradstep_status with_rendezvous(JNIEnv* env, gradstep_comm_options* options, jbyteArray id, jobject store, Call call) {
   std::vector<char> bytes;
   if (id != nullptr) {
     bytes.resize(static_cast<std::size_t>(env->GetArrayLength(id)));
@@ -61,7 +61,19 @@ gradstep_status create_communicator(JNIEnv* env, gradstep_context* context, grad
     table = {sizeof table, 0, env->NewGlobalRef(store), store_set, store_get, release_object};
     options->store = &table;
   }
-  return gradstep_comm_create(context, options, out);
+  return call();
+}
+
+}  // namespace
+
+gradstep_status create_communicator(JNIEnv* env, gradstep_context* context, gradstep_comm_options* options,
+                                    jbyteArray id, jobject store, gradstep_comm** out) {
+  return with_rendezvous(env, options, id, store, [&] { return gradstep_comm_create(context, options, out); });
+}
+
+gradstep_status count_newcomers(JNIEnv* env, gradstep_comm* comm, gradstep_comm_options* options, jbyteArray id,
+                                jobject store, int32_t* pending) {
+  return with_rendezvous(env, options, id, store, [&] { return gradstep_rendezvous_pending(comm, options, pending); });
 }
 
 gradstep_status create_local_communicators(JNIEnv* env, gradstep_context* context, const gradstep_comm_options* options,

@@ -27,7 +27,13 @@ from gradstep._info import (
 )
 from gradstep._named_optimizer import RuleDescription, RuleOption, define_rule, describe_rules
 from gradstep.accumulator import Accumulator
-from gradstep.communicator import Communicator, CommunicatorStatistics, HostCollectives, Store
+from gradstep.communicator import (
+    Communicator,
+    CommunicatorStatistics,
+    HostCollectives,
+    Store,
+    rendezvous_pending,
+)
 from gradstep.context import Context, default_context
 from gradstep.errors import (
     Aborted,
@@ -101,6 +107,7 @@ __all__ = [
     "load_backend",
     "make_optimizer",
     "optimizer_class",
+    "rendezvous_pending",
     "schedule",
     "unique_id",
     "version",

@@ -280,18 +280,9 @@ class Communicator:
         network_interface: str | None,
         context: Context | None,
     ) -> "Communicator":
-        is_path = isinstance(store, (str, os.PathLike))
-        is_id = isinstance(store, (bytes, bytearray, memoryview))
-        pointer = _native.create_communicator(
-            context_pointer(context),
-            options,
-            engine,
-            store if is_id else None,
-            store if not is_path and not is_id else None,
-            os.fspath(store) if is_path else None,  # type: ignore[arg-type]
-            network_interface,
+        return cls(
+            _native.create_communicator(context_pointer(context), options, engine, *_place(store), network_interface)
         )
-        return cls(pointer)
 
     @classmethod
     def mpi(
@@ -462,6 +453,37 @@ class Communicator:
 
     def __exit__(self, *exception: object) -> None:
         self.close()
+
+
+def rendezvous_pending(
+    world_size: int,
+    store: "str | os.PathLike[str] | bytes | Store",
+    *,
+    generation: int,
+    comm: Communicator | None = None,
+    engine: str = "auto",
+) -> int:
+    """How many newcomers wait for a world of this size, and may be joined by connecting to it.
+
+    Newcomers are its ranks from comm's world size on that have called Communicator.connect, shm, gloo or nccl with the
+    same world_size, store and generation, and still wait there. Nobody is waited for.
+
+    comm: the present world. Collective over it: rank 0 asks the store, and all ranks get the same answer. None = this
+        process asks by itself, for all ranks.
+    engine: that of the newcomers, "auto", "shm", "gloo" or "nccl".
+    """
+    options = _options(0 if comm is None else comm.rank, world_size, 30.0, "rank", generation)
+    pointer = None if comm is None else comm._pointer
+    return int(_native.rendezvous_pending(pointer, options, engine, *_place(store), None))
+
+
+def _place(store: "str | os.PathLike[str] | bytes | Store | None") -> tuple[Any, Any, str | None]:
+    """Id, store and path, of which one is given."""
+    if isinstance(store, (str, os.PathLike)):
+        return None, None, os.fspath(store)
+    if isinstance(store, (bytes, bytearray, memoryview)):
+        return store, None, None
+    return None, store, None
 
 
 def _options(rank: int, world_size: int, timeout: float, reduction_order: str, generation: int = 0) -> Any:

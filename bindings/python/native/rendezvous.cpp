@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "errors.h"
+#include "gradstep/rendezvous.h"
 
 namespace gradstep_python {
 
@@ -37,10 +38,9 @@ gradstep_status store_get(void* user, const char* key, void* data, std::size_t* 
   return fits ? GRADSTEP_OK : GRADSTEP_ERR_INVALID_ARGUMENT;
 }
 
-}  // namespace
-
-gradstep_status create_communicator(gradstep_context* context, const gradstep_comm_options* options,
-                                    const Rendezvous& rendezvous, gradstep_comm** out) {
+/// Calls call(complete options) without the GIL.
+template <class Call>
+gradstep_status with_rendezvous(const gradstep_comm_options* options, const Rendezvous& rendezvous, Call call) {
   gradstep_comm_options complete = *options;
   complete.engine = rendezvous.engine;
   complete.store_path = rendezvous.store_path;
@@ -60,10 +60,26 @@ gradstep_status create_communicator(gradstep_context* context, const gradstep_co
   gradstep_status status = GRADSTEP_OK;
   {
     const GilRelease released;
-    status = gradstep_comm_create(context, &complete, out);
+    status = call(complete);
   }
   if (id.obj != nullptr) PyBuffer_Release(&id);
   return status;
+}
+
+}  // namespace
+
+gradstep_status create_communicator(gradstep_context* context, const gradstep_comm_options* options,
+                                    const Rendezvous& rendezvous, gradstep_comm** out) {
+  return with_rendezvous(options, rendezvous, [&](const gradstep_comm_options& complete) {
+    return gradstep_comm_create(context, &complete, out);
+  });
+}
+
+gradstep_status count_newcomers(gradstep_comm* comm, const gradstep_comm_options* options,
+                                const Rendezvous& rendezvous, int32_t* pending) {
+  return with_rendezvous(options, rendezvous, [&](const gradstep_comm_options& complete) {
+    return gradstep_rendezvous_pending(comm, &complete, pending);
+  });
 }
 
 }  // namespace gradstep_python

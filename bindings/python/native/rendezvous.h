@@ -9,7 +9,7 @@
 
 namespace gradstep_python {
 
-/// What a communicator is made of besides the plain numbers of its options. Strings may be NULL; id and store None.
+/// What a rendezvous is made of besides the plain numbers of its options. Strings may be NULL; id and store None.
 struct Rendezvous {
   const char* engine;
   PyObject* id;
@@ -17,6 +17,10 @@ struct Rendezvous {
   const char* store_path;
   const char* network_interface;
 };
+
+/// gradstep_rendezvous_pending; comm may be NULL.
+gradstep_status count_newcomers(gradstep_comm* comm, const gradstep_comm_options* options,
+                                const Rendezvous& rendezvous, int32_t* pending);
 
 gradstep_status create_communicator(gradstep_context* context, const gradstep_comm_options* options,
                                     const Rendezvous& rendezvous, gradstep_comm** out);

@@ -21,6 +21,7 @@
 #include "gradstep/cost.h"
 #include "gradstep/optimizer.h"
 #include "gradstep/reducer.h"
+#include "gradstep/rendezvous.h"
 #include "gradstep/rule.h"
 #include "gradstep/rules.h"
 #include "gradstep/schedule.h"

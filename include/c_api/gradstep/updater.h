@@ -139,29 +139,29 @@ GRADSTEP_API gradstep_status gradstep_updater_flush(gradstep_updater* updater, c
                                                     void* stream, int32_t* applied_out) GRADSTEP_NOEXCEPT;
 
 /*
- * After a failure: continues over `comm`, a new communicator of the survivors (any world size). Collective. The ranks
- * tell each other their step counts, and where they stand: windows are numbered by how many the updater has finished
- * before (saved and loaded with it).
+ * Continues over `comm`, a new communicator of any world size: of the survivors of a failure, of those that stay where
+ * others leave, and of newcomers. Collective. The ranks tell each other their step counts, and where they stand:
+ * windows are numbered by how many the updater has finished before (saved and loaded with it).
  *
  * All at the same push of the same window: they keep their windows, and flush retries a READY one. With GRADIENTS
  * parameters and state, with DELTAS parameters, with outer its state and the point where the round began, become those
  * of the lowest rank that is furthest, which changes nothing unless the replicas had come apart; what is each rank's
- * own, by the sync, stays so. Else they drop their windows; and if steps or finished windows differ, parameters and
- * state of all ranks become those of the lowest rank that is furthest (most rounds, then most steps, then most
- * windows), with any sync. The window of a rank that is behind is then either in these parameters, because its exchange
- * has succeeded on a peer, or dropped; it is never applied again. dropped_windows of the statistics counts those that
- * are lost.
+ * own, by the sync, stays so. Else they drop their windows (dropped_windows counts); and if steps or finished windows
+ * differ, parameters and state of all ranks become those of the lowest rank that is furthest (most rounds, then steps,
+ * then windows). The window of a rank behind is in these parameters or dropped; it is never applied again.
  *
- * Residuals of the reducer stay each rank's own; where a peer has finished the exchange that failed here, they become
- * what they would be had it succeeded here too. The updater's reducer is another one from here on, with the same
- * options; a handle of the old one is the host's to destroy. comm NULL only drops the reducer, whose options stay for a
- * later recover; what was stepped and not exchanged is then this rank's own, and flush ends its window. An updater that
- * never had a reducer gets one with the defaults.
- * Returns: INVALID_ARGUMENT (params), INVALID_STATE (a sharded optimizer, or no rank with a whole state), MISMATCH
- * (reducers or states differ, or a partition comes next that the reducer does not have), UNSUPPORTED (as
- * gradstep_updater_create), ABORTED (another rank could not), OUT_OF_MEMORY, and the statuses of a collective call:
- * nothing has changed then, and the updater still needs a recover, which may be with peers on which this one has
- * succeeded.
+ * A newcomer, whose updater has no history, takes over everything, and its residuals are zero. Sharded state is dealt
+ * anew from what the ranks have. Residuals stay each rank's own; where a peer has finished the exchange that failed
+ * here, they become what they would be had it succeeded here too. The updater's reducer is another one from here on,
+ * with the same options (without one: the defaults); the old handle is the host's to destroy. comm NULL = this rank
+ * goes on alone, without a reducer, whose options stay; sharded state is gathered with the ranks that recover then, and
+ * what was stepped and not exchanged is this rank's own: flush ends its window. docs/failure.md has the whole promise.
+ *
+ * Returns: INVALID_ARGUMENT (params), INVALID_STATE (no rank with a whole state; a part of a sharded one is gone: the
+ * text names it), MISMATCH (reducers or states differ, or a partition comes next that the reducer does not have),
+ * UNSUPPORTED (as gradstep_updater_create), ABORTED (another rank could not), OUT_OF_MEMORY, and the statuses of a
+ * collective call: nothing has changed then, and the updater still needs a recover, which may be with peers on which
+ * this one has succeeded.
  */
 GRADSTEP_API gradstep_status gradstep_updater_recover(gradstep_updater* updater, gradstep_comm* comm,
                                                       const gradstep_tensor* params, size_t n,

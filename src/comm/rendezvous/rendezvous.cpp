@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kLongestValue = std::size_t{1} << 20;
 constexpr std::chrono::milliseconds kRereadPause{5};
 
-constexpr const char* kAddresses = "rank";  // Head, then world_size addresses
+constexpr const char* kAddresses = "rank";  // Head, then world_size addresses; kGone of a rank that has given up
 constexpr const char* kSeen = "seen";       // world_size nonces, the own one in its place
 
 constexpr std::uint64_t kMagic = 0x3230455452475347;  // "GSGRTE02"
@@ -37,6 +37,13 @@ struct Head {
   std::int32_t reduction_order;
   std::uint64_t address_length;
 };
+
+constexpr char kGone = '-';
+bool is_gone(const char* value, std::size_t length) { return length == 1 && *value == kGone; }
+
+std::string key_of(std::int64_t generation, const std::string& room, const char* kind, std::int32_t rank) {
+  return fmt::format("gradstep/{}/{}{}/{}", generation, room, kind, rank);
+}
 
 void append(std::vector<char>& value, const void* data, std::size_t length) {
   const auto* begin = static_cast<const char*>(data);
@@ -70,6 +77,18 @@ std::unique_ptr<Store> open_store(const gradstep_comm_options& options, std::int
   return connect_tcp_store(options.id, options.id_len, options.rank, options.world_size, deadline);
 }
 
+std::int32_t count_waiting(Store& store, const gradstep_comm_options& options, std::int32_t first) {
+  std::vector<char> value(kLongestValue);
+  std::int32_t waiting = 0;
+  for (std::int32_t rank = first; rank < options.world_size; ++rank) {
+    std::size_t length = value.size();
+    const std::string key = key_of(options.generation, {}, kAddresses, rank);
+    const bool is_there = store.get(key, value.data(), length, Deadline::after_ms(0));
+    if (is_there && !is_gone(value.data(), length)) ++waiting;
+  }
+  return waiting;
+}
+
 Rendezvous::Rendezvous(Store& store, const Context& context, std::string_view engine,
                        const gradstep_comm_options& options, std::string room)
     : store_(store),
@@ -88,6 +107,22 @@ Rendezvous::Rendezvous(Store& store, const Context& context, std::string_view en
 std::vector<char> Rendezvous::meet(std::span<const char> own, std::size_t length, const Deadline& deadline) {
   address_length_ = length;
   publish(own);
+  try {
+    find_peers(deadline);
+  } catch (const Error& error) {
+    if (error.status() == GRADSTEP_ERR_TIMEOUT) withdraw();
+    throw;
+  }
+  std::vector<char> addresses(own.begin(), own.end());
+  for (std::size_t peer = 0; peer < peers_.size(); ++peer) {
+    std::copy(peers_[peer].address.begin(), peers_[peer].address.end(),
+              addresses.begin() + static_cast<std::ptrdiff_t>(peer * length));
+  }
+  has_met_ = true;
+  return addresses;
+}
+
+void Rendezvous::find_peers(const Deadline& deadline) {
   for (std::int32_t peer = 0; peer < world_size_; ++peer) {
     if (peer != rank_) read(peer, deadline);
   }
@@ -103,13 +138,6 @@ std::vector<char> Rendezvous::meet(std::span<const char> own, std::size_t length
       }
     }
   }
-  std::vector<char> addresses(own.begin(), own.end());
-  for (std::size_t peer = 0; peer < peers_.size(); ++peer) {
-    std::copy(peers_[peer].address.begin(), peers_[peer].address.end(),
-              addresses.begin() + static_cast<std::ptrdiff_t>(peer * length));
-  }
-  has_met_ = true;
-  return addresses;
 }
 
 void Rendezvous::poll() {
@@ -129,6 +157,14 @@ void Rendezvous::publish(std::span<const char> own) {
   append(value, &head, sizeof head);
   append(value, own.data(), own.size());
   set(kAddresses, value);
+}
+
+void Rendezvous::withdraw() noexcept {
+  try {
+    set(kAddresses, {kGone});
+  } catch (...) {
+    // The store is gone, and with it what this rank has said.
+  }
 }
 
 bool Rendezvous::read(std::int32_t peer, const Deadline& deadline) {
@@ -188,7 +224,7 @@ bool Rendezvous::acknowledged_by(std::int32_t peer, const Deadline& deadline) {
 }
 
 std::string Rendezvous::key(const char* kind, std::int32_t rank) const {
-  return fmt::format("gradstep/{}/{}{}/{}", generation_, room_, kind, rank);
+  return key_of(generation_, room_, kind, rank);
 }
 
 // A store may wait for long without asking the host, so it is given short waits.
@@ -211,7 +247,10 @@ std::size_t Rendezvous::get(const char* kind, std::int32_t rank, const Deadline&
 
 bool Rendezvous::find(const char* kind, std::int32_t rank, std::size_t& length, const Deadline& deadline) {
   length = value_.size();
-  return store_.get(key(kind, rank), value_.data(), length, deadline);
+  if (!store_.get(key(kind, rank), value_.data(), length, deadline)) return false;
+  if (!is_gone(value_.data(), length)) return true;
+  std::this_thread::sleep_for(kRereadPause);  // it may come back
+  return false;
 }
 
 void Rendezvous::poll_interrupt() {

@@ -25,6 +25,10 @@ namespace gradstep {
 std::unique_ptr<Store> open_store(const gradstep_comm_options& options, std::int32_t max_ranks,
                                   const Deadline& deadline, const Launch* launch, FunctionRef<void()> poll);
 
+/// How many of the ranks from `first` on wait at the rendezvous that the options name: they have come, and have not
+/// given up. Waits for none of them.
+std::int32_t count_waiting(Store& store, const gradstep_comm_options& options, std::int32_t first);
+
 class Rendezvous {
  public:
   /// `engine`: all ranks must come with the same. `room`: where several rendezvous of one generation go through the
@@ -54,6 +58,9 @@ class Rendezvous {
   };
 
   void publish(std::span<const char> own);
+  /// Nobody is to wait for this rank.
+  void withdraw() noexcept;
+  void find_peers(const Deadline& deadline);
   /// Waits for what rank `peer` has published; true if that is news.
   bool read(std::int32_t peer, const Deadline& deadline);
   /// Takes `length` bytes of value_ for what the peer has said.

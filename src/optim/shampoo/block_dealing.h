@@ -25,7 +25,7 @@ class BlockDealing {
   void plan(const Site& site, std::span<const ShampooState> states, const ShampooRanks& ranks);
 
   std::span<const Task> tasks() const { return tasks_; }
-  Share own() const { return own_; }
+  RootShare own() const { return own_; }
   /// Where P(g) of a block is exchanged; NULL = it is not.
   void* exchange(const Task& task) const { return exchanges_ ? exchange_.as<std::byte>() + task.offset : nullptr; }
   /// Brings every rank the blocks that the others have preconditioned. Collective.
@@ -35,7 +35,7 @@ class BlockDealing {
 
  private:
   std::vector<Task> tasks_;
-  Share own_;
+  RootShare own_;
   bool exchanges_ = false;
   std::vector<std::int64_t> exchange_bytes_;  // by rank
   Buffer exchange_;

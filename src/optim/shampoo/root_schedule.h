@@ -27,7 +27,7 @@ struct ShampooRanks {
 };
 
 /// A run of neighbours among what is sorted by rank.
-struct Share {
+struct RootShare {
   std::size_t begin = 0;
   std::size_t count = 0;
 };
@@ -121,7 +121,7 @@ class RootSchedule {
   std::vector<Task> tasks_;          // of all ranks, by owner, the longest first
   std::vector<RootJob> jobs_;        // of the tasks, without results
   std::vector<RootRecord> records_;  // of roots that are taken at once
-  Share own_;
+  RootShare own_;
   std::vector<std::int64_t> number_bytes_;  // by rank
   std::vector<std::int64_t> record_bytes_;  // by rank
   std::int64_t round_bytes_ = 0;

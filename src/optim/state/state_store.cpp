@@ -137,7 +137,7 @@ void StateStore::commit(Growth growth) noexcept {
   flags_.resize(count);
 }
 
-void StateStore::prepare_move(FunctionRef<StatePlace(std::size_t, std::size_t)> place, bool gathers, bool keep) {
+void StateStore::prepare_move(FunctionRef<StatePlace(std::size_t, std::size_t)> place, Gathers gathers, bool keep) {
   discard_move();
   next_ = parameters_;
   for (std::size_t i = 0; i < next_.size(); ++i) {
@@ -149,8 +149,7 @@ void StateStore::prepare_move(FunctionRef<StatePlace(std::size_t, std::size_t)> 
         continue;
       }
       const StatePlace to = place(i, slot);
-      const bool is_spread = gathers && !entry.about->is_whole;
-      const bool stays = !is_spread && entry.owner < 0 && to.owner < 0 && entry.tensor.slice() == to.slice;
+      const bool stays = !is_spread(entry, gathers) && to.owner < 0 && entry.tensor.slice() == to.slice;
       if (stays) continue;
       entry.owner = to.owner;
       entry.tensor = StateTensor(entry.tensor.form(), to.slice);
@@ -172,7 +171,7 @@ std::int64_t StateStore::largest_moved() const {
   return largest;
 }
 
-std::vector<StoredState> StateStore::gathered_by_move(bool gathers) const {
+std::vector<StoredState> StateStore::gathered_by_move(Gathers gathers) const {
   std::vector<StoredState> all;
   for (const Position& at : moved_) {
     const Entry& before = parameters_[at.parameter][at.slot];
@@ -182,7 +181,7 @@ std::vector<StoredState> StateStore::gathered_by_move(bool gathers) const {
   return all;
 }
 
-void StateStore::fill_moved(bool gathers, FunctionRef<void(const StoredState&, void*)> gather, void* whole) {
+void StateStore::fill_moved(Gathers gathers, FunctionRef<void(const StoredState&, void*)> gather, void* whole) {
   for (const Position& at : moved_) {
     const Entry& before = parameters_[at.parameter][at.slot];
     const std::vector<StoredState> from = stored(at.parameter, before);

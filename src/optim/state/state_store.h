@@ -88,16 +88,21 @@ class StateStore {
   /// Will one of these tensors begin, or begin again, with numbers that no gradient has gone into?
   bool begins_anew(std::size_t parameter, const ParameterWish& wish) const;
 
-  /// Makes room, aside, for what is to be elsewhere. `gathers`: slices are spread over ranks now, and will be gathered.
-  /// `keep`: flags stay.
-  void prepare_move(FunctionRef<StatePlace(std::size_t parameter, std::size_t slot)> place, bool gathers, bool keep);
+  /// What of the state the ranks will bring together.
+  enum class Gathers : std::uint8_t {
+    owned,       ///< what one rank alone has: slices are none, or not to be gathered
+    slices,      ///< and slices
+    everything,  ///< also what all of the ranks that shared the state have, for those that have not
+  };
+  /// Makes room, aside, for what is to be elsewhere. `keep`: flags stay.
+  void prepare_move(FunctionRef<StatePlace(std::size_t parameter, std::size_t slot)> place, Gathers gathers, bool keep);
   /// Bytes of the largest array to be filled.
   std::int64_t largest_moved() const;
   /// The states for which fill_moved() calls gather(), in that order.
-  std::vector<StoredState> gathered_by_move(bool gathers) const;
+  std::vector<StoredState> gathered_by_move(Gathers gathers) const;
   /// Fills what was prepared with the present numbers. gather(stored, whole) writes those that are spread over ranks to
   /// `whole`, which has largest_moved() bytes of the host's memory.
-  void fill_moved(bool gathers, FunctionRef<void(const StoredState&, void*)> gather, void* whole);
+  void fill_moved(Gathers gathers, FunctionRef<void(const StoredState&, void*)> gather, void* whole);
   void commit_move() noexcept;
   void discard_move() noexcept;
 
@@ -124,8 +129,9 @@ class StateStore {
   };
 
   const Entry* entry(std::size_t parameter, std::size_t slot) const;
-  static bool is_spread(const Entry& entry, bool gathers) {
-    return (gathers && !entry.about->is_whole) || entry.owner >= 0;
+  static bool is_spread(const Entry& entry, Gathers gathers) {
+    if (gathers == Gathers::everything || entry.owner >= 0) return true;
+    return gathers == Gathers::slices && !entry.about->is_whole;
   }
   static std::vector<StoredState> stored(std::size_t parameter, const Entry& entry);
   void make(Entries& entries, std::span<const Position> positions) const;

@@ -360,6 +360,64 @@ TEST_F(CommHandles, SharedMemoryBetweenHostsIsUnsupported) {
   for (std::thread& thread : threads) thread.join();
 }
 
+/// What both ranks are told, which must be equal.
+std::int32_t pending(const std::array<gradstep_comm*, 2>& comms, const gradstep_comm_options& options) {
+  std::array<std::int32_t, 2> found = {-1, -1};
+  std::array<std::thread, 2> threads;
+  for (std::size_t r = 0; r < threads.size(); ++r) {
+    threads[r] = std::thread([&, r] { gradstep_rendezvous_pending(comms[r], &options, &found[r]); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(found[0], found[1]);
+  return found[0];
+}
+
+TEST_F(CommHandles, NewcomersArePendingWhileTheyWait) {
+  MapStore shared;
+  const gradstep_store store = store_over(shared);
+  gradstep_comm_options larger = options_;
+  larger.engine = "shm";
+  larger.world_size = 4;
+  larger.generation = 3;
+  larger.timeout_ms = 3000;
+  larger.store = &store;
+  const std::array<gradstep_comm*, 2> comms = {comms_[0], comms_[1]};
+  EXPECT_EQ(pending(comms, larger), 0);
+  std::array<std::thread, 2> newcomers;
+  for (std::size_t k = 0; k < newcomers.size(); ++k) {
+    newcomers[k] = std::thread([&, k] {
+      gradstep_comm_options options = larger;
+      options.rank = static_cast<int32_t>(2 + k);
+      gradstep_comm* comm = nullptr;
+      check(gradstep_comm_create(context_, &options, &comm), GRADSTEP_ERR_TIMEOUT, "did not come");
+    });
+  }
+  while (pending(comms, larger) < 2) std::this_thread::yield();
+  gradstep_comm_options other = larger;
+  other.generation = 4;
+  EXPECT_EQ(pending(comms, other), 0) << "they wait in another generation";
+  std::int32_t alone = -1;
+  check(gradstep_rendezvous_pending(nullptr, &larger, &alone), GRADSTEP_OK);
+  EXPECT_EQ(alone, 2);
+  for (std::thread& newcomer : newcomers) newcomer.join();
+  EXPECT_EQ(pending(comms, larger), 0) << "they have given up";
+}
+
+TEST_F(CommHandles, PendingRefusesWhatNobodyCouldWaitFor) {
+  const auto refused = GRADSTEP_ERR_INVALID_ARGUMENT;
+  std::int32_t found = 0;
+  gradstep_comm_options options = options_;
+  options.engine = "auto";
+  options.world_size = 2;
+  check(gradstep_rendezvous_pending(comms_[0], &options, &found), refused,
+        "world_size: is 2, expected more than the 2");
+  check(gradstep_rendezvous_pending(nullptr, &options, &found), refused, "0 of id, store and store_path");
+  check(gradstep_rendezvous_pending(nullptr, &options, nullptr), refused, "pending: is NULL");
+  check(gradstep_rendezvous_pending(nullptr, nullptr, &found), refused, "options: is NULL");
+  options.engine = "self";
+  check(gradstep_rendezvous_pending(nullptr, &options, &found), refused, "'self' has no rendezvous");
+}
+
 TEST_F(CommHandles, GlooMeetsThroughTheUniqueIdAndThroughAHostsStore) {
 #if !defined(GRADSTEP_TEST_PLUGIN_DIR)
   GTEST_SKIP() << "the gloo plugin was not built";

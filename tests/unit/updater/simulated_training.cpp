@@ -40,7 +40,8 @@ struct Verdict {
   bool keeps_windows = true;
 };
 
-Verdict judge(const std::map<std::int32_t, Position>& positions, const std::vector<std::int32_t>& members) {
+Verdict judge(const std::map<std::int32_t, Position>& positions, const std::vector<std::int32_t>& members,
+              bool in_rounds) {
   Verdict verdict;
   verdict.root = members[0];
   const Position& first = positions.at(members[0]);
@@ -51,8 +52,10 @@ Verdict judge(const std::map<std::int32_t, Position>& positions, const std::vect
     const Position& own = positions.at(rank);
     const Position& root = positions.at(verdict.root);
     if (std::pair(own.steps, own.windows) > std::pair(root.steps, root.windows)) verdict.root = rank;
-    same_start = same_start && own.windows == first.windows &&
-                 own.steps - (own.is_stepped ? 1 : 0) == first.steps - (first.is_stepped ? 1 : 0);
+    // Inside a round each rank skips steps by itself.
+    const bool same_steps =
+        in_rounds || own.steps - (own.is_stepped ? 1 : 0) == first.steps - (first.is_stepped ? 1 : 0);
+    same_start = same_start && own.windows == first.windows && same_steps;
     same_push = same_push && own.pushes == first.pushes;
     any_stepped = any_stepped || own.is_stepped;
   }
@@ -139,7 +142,7 @@ class Trainee {
                std::int64_t& last_generation) {
     positions[rank_] = position();
     const std::shared_ptr<Communicator> comm = connect(world);
-    const Verdict verdict = judge(positions, world.members());
+    const Verdict verdict = judge(positions, world.members(), setup_.has_outer);
     const Position own = positions.at(rank_);
     const Position root = positions.at(verdict.root);
     const auto dropped = updater_->stats().dropped_windows;
@@ -194,6 +197,7 @@ class Trainee {
 
   std::string end() {
     std::string bytes = fmt::format("{} {} ", optimizer_->step_count(), optimizer_->skipped_steps());
+    if (outer_) bytes += fmt::format("{} {} ", outer_->step_count(), outer_->skipped_steps());
     for (const auto& param : params_) {
       bytes.append(reinterpret_cast<const char*>(param.values.data()), param.values.size() * sizeof(float));
     }

@@ -232,13 +232,15 @@ bool SimulatedWorld::is_connecting() const {
   return std::find(connecting_.begin(), connecting_.end(), true) != connecting_.end();
 }
 
-std::shared_ptr<Communicator> SimulatedWorld::connect(std::int32_t rank, const std::shared_ptr<Context>& context) {
+std::shared_ptr<Communicator> SimulatedWorld::connect(std::int32_t rank, const std::shared_ptr<Context>& context,
+                                                      bool keeps) {
   const auto place = static_cast<std::size_t>(rank);
-  if (channel_) {
-    const auto own = std::find(members_.begin(), members_.end(), rank) - members_.begin();
-    channel_->lost[static_cast<std::size_t>(own)] = true;
+  const auto known = std::find(members_.begin(), members_.end(), rank);
+  if (channel_ && known != members_.end() && !keeps) {
+    channel_->lost[static_cast<std::size_t>(known - members_.begin())] = true;
   }
   connecting_[place] = true;
+  finished_[place] = false;
   const std::int64_t last = generation_;
   const auto all_ask = [this] {
     for (std::size_t r = 0; r < lives_.size(); ++r) {

@@ -76,16 +76,24 @@ class SimulatedWorld {
 
   /// Every rank calls it, and its calls are counted from there on.
   void arm(std::int32_t rank);
+  /// As arm(), without waiting for the others.
+  void count_calls(std::int32_t rank) { calls_[static_cast<std::size_t>(rank)] = 0; }
   /// How many faults have struck.
   std::size_t struck() const { return struck_; }
 
-  /// Leaves the channel that the rank has, and returns with a new one when all that live have asked for it.
-  std::shared_ptr<Communicator> connect(std::int32_t rank, const std::shared_ptr<Context>& context);
+  /// Leaves the channel that the rank has, unless `keeps` it beside, and returns with a new one when all that live have
+  /// asked for it.
+  std::shared_ptr<Communicator> connect(std::int32_t rank, const std::shared_ptr<Context>& context, bool keeps = false);
   /// Does another rank wait in connect()?
   bool is_connecting() const;
   /// This rank is done. False when all are; true if one of them wants to connect again.
   bool finish(std::int32_t rank);
   void leave(std::int32_t rank) { lives_[static_cast<std::size_t>(rank)] = false; }
+  /// It is to connect next; until then nobody waits for it.
+  void join(std::int32_t rank) {
+    lives_[static_cast<std::size_t>(rank)] = true;
+    finished_[static_cast<std::size_t>(rank)] = true;
+  }
   bool lives(std::int32_t rank) const { return lives_[static_cast<std::size_t>(rank)]; }
   /// In order: the ranks of the newest generation.
   const std::vector<std::int32_t>& members() const { return members_; }

@@ -49,25 +49,10 @@ class Communicator {
  public:
   /// Connects with the other ranks. Collective.
   Communicator(const Context& context, const CommOptions& options) {
-    gradstep_comm_options c_options = detail::defaults<gradstep_comm_options, gradstep_comm_options_init>();
-    c_options.rank = options.rank;
-    c_options.world_size = options.world_size;
-    c_options.reduction_order = static_cast<std::int32_t>(options.reduction_order);
-    c_options.engine = options.engine.c_str();
-    c_options.timeout_ms = options.timeout.count();
-    c_options.id = options.id.empty() ? nullptr : options.id.data();
-    c_options.id_len = options.id.size();
-    c_options.store_path = options.store_path.empty() ? nullptr : options.store_path.c_str();
-    c_options.network_interface = options.network_interface.empty() ? nullptr : options.network_interface.c_str();
-    c_options.generation = options.generation;
-    c_options.device = options.device;
-    gradstep_store store{};
-    if (options.store != nullptr) {
-      store = store_of(*options.store);
-      c_options.store = &store;
-    }
     gradstep_comm* made = nullptr;
-    check(gradstep_comm_create(context.c(), &c_options, &made));
+    with_c(options, [&](const gradstep_comm_options& c_options) {
+      check(gradstep_comm_create(context.c(), &c_options, &made));
+    });
     handle_.reset(made);
   }
 
@@ -128,6 +113,16 @@ class Communicator {
     check(gradstep_comm_unique_id_ex(engine.c_str(), served_on, id.data(), id.size(), &bytes));
     id.resize(bytes);
     return id;
+  }
+
+  /// How many newcomers wait for a world with these options, beyond the ranks of `comm`, over which the call is
+  /// collective; nullptr: this process asks by itself, for all ranks (gradstep_rendezvous_pending).
+  static std::int32_t pending(const CommOptions& options, const Communicator* comm = nullptr) {
+    std::int32_t waiting = 0;
+    with_c(options, [&](const gradstep_comm_options& c_options) {
+      check(gradstep_rendezvous_pending(comm == nullptr ? nullptr : comm->c(), &c_options, &waiting));
+    });
+    return waiting;
   }
 
   [[nodiscard]] std::int32_t rank() const { return number<gradstep_comm_rank>(); }
@@ -228,6 +223,29 @@ class Communicator {
     c.timeout_ms = options.timeout.count();
     c.reduction_order = static_cast<std::int32_t>(options.reduction_order);
     return c;
+  }
+
+  /// Calls call(the options as C has them).
+  template <class Call>
+  static void with_c(const CommOptions& options, Call call) {
+    gradstep_comm_options c_options = detail::defaults<gradstep_comm_options, gradstep_comm_options_init>();
+    c_options.rank = options.rank;
+    c_options.world_size = options.world_size;
+    c_options.reduction_order = static_cast<std::int32_t>(options.reduction_order);
+    c_options.engine = options.engine.c_str();
+    c_options.timeout_ms = options.timeout.count();
+    c_options.id = options.id.empty() ? nullptr : options.id.data();
+    c_options.id_len = options.id.size();
+    c_options.store_path = options.store_path.empty() ? nullptr : options.store_path.c_str();
+    c_options.network_interface = options.network_interface.empty() ? nullptr : options.network_interface.c_str();
+    c_options.generation = options.generation;
+    c_options.device = options.device;
+    gradstep_store store{};
+    if (options.store != nullptr) {
+      store = store_of(*options.store);
+      c_options.store = &store;
+    }
+    call(c_options);
   }
 
   static gradstep_store store_of(Store& own) {

@@ -37,7 +37,7 @@ export SGD, RMSProp, AdaGrad, Adam, AdamW, Shampoo, NamedRule, define_rule, desc
        deltas!, adjust!, hyper_parameter, step_count, set_step_count!, state_names, state, set_state!, average, average!, copy_state!,
        metrics, memory, state_bytes
 export Accumulator, Rows, add!, flush!, reset!, gradients, sums, gradient_norm, window
-export Communicator, self_communicator, local_communicators, connect, from_environment, mpi_communicator, unique_id, rank, world_size,
+export Communicator, self_communicator, local_communicators, connect, from_environment, mpi_communicator, unique_id, rendezvous_pending, rank, world_size,
        local_rank, engine, all_reduce!, all_gather, reduce_scatter, send, receive!, barrier, vote, duplicate, abort,
        broken_by, statistics, counters, HostCollectives, host_communicator
 export Reducer, reduce!, begin!, wait!, cancel!, set_loss_scale!, is_done, residual, channel_statistics

@@ -740,6 +740,7 @@ const FIELD_WORDS = Dict{Tuple{DataType, Symbol}, Any}(
 @c gradstep_reducer_residual(reducer::Ptr{gradstep_reducer}, index::Csize_t, tensor_out::Ptr{gradstep_tensor})::Int32
 @c gradstep_reducer_stats(reducer::Ptr{gradstep_reducer}, records::Ptr{gradstep_bucket_statistics}, record_size::Csize_t, capacity::Csize_t, count::Ptr{Csize_t})::Int32
 @c gradstep_reducer_comm_stats(reducer::Ptr{gradstep_reducer}, stats::Ptr{gradstep_comm_statistics})::Int32
+@c gradstep_rendezvous_pending(comm::Ptr{gradstep_comm}, options::Ptr{gradstep_comm_options}, pending::Ptr{Int32})::Int32
 @c gradstep_rule_count(count::Ptr{Csize_t})::Int32
 @c gradstep_rule_describe(index::Csize_t, rule::Ptr{gradstep_rule})::Int32
 @c gradstep_rule_define(context::Ptr{gradstep_context}, text::Cstring, name::Ptr{Ptr{UInt8}})::Int32

@@ -55,6 +55,15 @@ Connects processes: `engine` is `"shm"` (of one machine), `"gloo"` (over TCP), `
 """
 function connect(engine, rank::Integer, world_size::Integer, store; timeout = 30, network_interface = nothing,
                  generation = 0, reduction_order = :rank, context = nothing)
+    with_rendezvous(engine, rank, world_size, store, timeout, network_interface, generation, reduction_order) do options
+        with_context(context) do pointer
+            Communicator(created(C.gradstep_comm_create, C.gradstep_comm, "communicator", pointer, options))
+        end
+    end
+end
+
+"`f(options)` with the options as C has them, whose pointers are valid during the call."
+function with_rendezvous(f, engine, rank, world_size, store, timeout, network_interface, generation, reduction_order)
     name = Base.cconvert(Cstring, String(engine))
     interface = network_interface === nothing ? nothing : String(network_interface)
     id = store isa AbstractVector{UInt8} ? collect(store) : UInt8[]
@@ -65,13 +74,25 @@ function connect(engine, rank::Integer, world_size::Integer, store; timeout = 30
             :engine => text_pointer(name), :network_interface => text_pointer(interface),
             :id => isempty(id) ? C_NULL : Ptr{Cvoid}(pointer(id)), :id_len => length(id),
             :store_path => text_pointer(path)))
-        with_context(context) do pointer
-            with_store(store) do own
-                Communicator(created(C.gradstep_comm_create, C.gradstep_comm, "communicator", pointer,
-                                     Ref(with(options, (:store => own,)))))
-            end
-        end
+        with_store(own -> f(Ref(with(options, (:store => own,)))), store)
     end
+end
+
+"""
+    rendezvous_pending(comm, engine, world_size, store; generation)
+
+How many newcomers wait for a world of this size, and may be joined by `connect` with the same arguments: those of its
+ranks from the world size of `comm` on that are there. Nobody is waited for. Collective over `comm`: rank 0 asks the store,
+and all ranks get the same answer. `nothing`: this process asks by itself, for all ranks.
+"""
+function rendezvous_pending(comm, engine, world_size::Integer, store; generation)
+    waiting = Ref{Int32}(0)
+    own = comm === nothing ? 0 : rank(comm)
+    with_rendezvous(engine, own, world_size, store, 30, nothing, generation, :rank) do options
+        ask(pointer = C_NULL) = check(C.gradstep_rendezvous_pending(pointer, options, waiting))
+        comm === nothing ? ask() : alone(ask, comm.handle)
+    end
+    return Int(waiting[])
 end
 
 """

@@ -854,6 +854,13 @@ unsafe extern "C" {
     ) -> gradstep_status;
 }
 unsafe extern "C" {
+    pub fn gradstep_rendezvous_pending(
+        comm: *mut gradstep_comm,
+        options: *const gradstep_comm_options,
+        pending: *mut i32,
+    ) -> gradstep_status;
+}
+unsafe extern "C" {
     pub fn gradstep_rule_count(count: *mut usize) -> gradstep_status;
 }
 unsafe extern "C" {

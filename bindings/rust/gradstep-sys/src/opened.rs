@@ -626,6 +626,11 @@ pub(crate) struct Functions {
         optimizer: *mut gradstep_optimizer,
         done: *mut i32,
     ) -> gradstep_status,
+    gradstep_rendezvous_pending: unsafe extern "C" fn(
+        comm: *mut gradstep_comm,
+        options: *const gradstep_comm_options,
+        pending: *mut i32,
+    ) -> gradstep_status,
     gradstep_rule_count: unsafe extern "C" fn(count: *mut usize) -> gradstep_status,
     gradstep_rule_describe: unsafe extern "C" fn(
         index: usize,
@@ -1173,6 +1178,9 @@ impl Functions {
             },
             gradstep_optimizer_poll: unsafe {
                 *library.get(c"gradstep_optimizer_poll")?
+            },
+            gradstep_rendezvous_pending: unsafe {
+                *library.get(c"gradstep_rendezvous_pending")?
             },
             gradstep_rule_count: unsafe { *library.get(c"gradstep_rule_count")? },
             gradstep_rule_describe: unsafe { *library.get(c"gradstep_rule_describe")? },
@@ -2391,6 +2399,14 @@ pub unsafe fn gradstep_optimizer_poll(
     done: *mut i32,
 ) -> gradstep_status {
     unsafe { (functions().gradstep_optimizer_poll)(optimizer, done) }
+}
+#[inline]
+pub unsafe fn gradstep_rendezvous_pending(
+    comm: *mut gradstep_comm,
+    options: *const gradstep_comm_options,
+    pending: *mut i32,
+) -> gradstep_status {
+    unsafe { (functions().gradstep_rendezvous_pending)(comm, options, pending) }
 }
 #[inline]
 pub unsafe fn gradstep_rule_count(count: *mut usize) -> gradstep_status {

@@ -116,6 +116,28 @@ impl Communicator {
     /// [`Error::InvalidArgument`], [`Error::BackendUnavailable`] (no plugin), [`Error::Timeout`] (a peer did not come),
     /// ...; see comm.h.
     pub fn connect(context: &Context, how: &Connect<'_>) -> Result<Self> {
+        let mut out = null_mut();
+        // SAFETY: the options and all that they point to live during the call.
+        Self::with_c(how, |options| unsafe { sys::gradstep_comm_create(context.as_ptr(), options, &mut out) })?;
+        Self::from_c(out)
+    }
+
+    /// How many newcomers wait for the world of `how`, and may be joined by connecting so: of its ranks from the world
+    /// size of `comm` on, those that are there. Collective over `comm`: rank 0 asks, and all get the same answer. None:
+    /// this process asks by itself, for all ranks. Nobody is waited for.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`]: the world is not larger, or nowhere to meet is given. [`Error::Aborted`]: rank 0
+    /// could not ask.
+    pub fn pending(comm: Option<&Self>, how: &Connect<'_>) -> Result<usize> {
+        let mut waiting = 0;
+        let raw = comm.map_or(null_mut(), |comm| comm.raw.as_ptr());
+        // SAFETY: as in connect().
+        Self::with_c(how, |options| unsafe { sys::gradstep_rendezvous_pending(raw, options, &mut waiting) })?;
+        Ok(waiting as usize)
+    }
+
+    fn with_c(how: &Connect<'_>, call: impl FnOnce(&sys::gradstep_comm_options) -> i32) -> Result<()> {
         let mut options = how.options.to_c()?;
         let path = how.store_path.map(|path| c_string("store_path", path.as_os_str().as_bytes())).transpose()?;
         let interface = how.network_interface.map(|name| c_string("network_interface", name)).transpose()?;
@@ -130,10 +152,7 @@ impl Communicator {
         options.network_interface = text(&interface);
         options.generation = how.generation;
         options.device = how.device;
-        let mut out = null_mut();
-        // SAFETY: the options and all that they point to live during the call.
-        check(unsafe { sys::gradstep_comm_create(context.as_ptr(), &options, &mut out) })?;
-        Self::from_c(out)
+        check(call(&options))
     }
 
     /// The ranks that torchrun, mpirun, Slurm or Kubernetes has started, by what it says in the environment; collective.

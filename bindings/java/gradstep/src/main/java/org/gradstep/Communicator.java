@@ -6,6 +6,7 @@ import java.lang.ref.Reference;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.LongUnaryOperator;
 
 /**
  * One rank's end of a group. Calls are collective, that is all ranks make them in one order, unless said otherwise; the
@@ -146,6 +147,26 @@ public final class Communicator extends Handle {
    */
   public static byte[] uniqueId(String engine, String networkInterface) {
     return Text.bytes(bytes -> core.comm_unique_id_ex(engine, networkInterface, bytes));
+  }
+
+  /**
+   * How many newcomers wait for a larger world, and may be joined by connecting with the same arguments; none of them is
+   * waited for.
+   *
+   * @param comm the present world, over which the call is collective: rank 0 asks, and all get the same answer; null:
+   *     this process asks by itself, for all ranks
+   * @param options rank, world size and generation of the larger world
+   * @param engine of the newcomers, "auto", "shm", "gloo" or "nccl"
+   * @param where the ranks of that world meet
+   * @return of its ranks from the present world size on, those that wait
+   */
+  public static int pending(Communicator comm, CommunicatorOptions options, String engine, Rendezvous where) {
+    present(engine, "engine");
+    present(where, "where");
+    present(options, "options");
+    LongUnaryOperator ask = address ->
+        core.rendezvous_pending(address, options, engine, where.id, where.store, where.folder, null);
+    return (int) (comm == null ? ask.applyAsLong(0) : comm.call(ask));
   }
 
   /**
