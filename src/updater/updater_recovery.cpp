@@ -64,8 +64,10 @@ Standing Updater::standing() const {
 }
 
 Replicated Updater::replicated(const Recovery& recovery) const {
-  if (rounds_)
-    return recovery.is_between_rounds() && !rounds_->is_streaming() ? Replicated::parameters : Replicated::nothing;
+  if (rounds_) {
+    const bool is_one_start = recovery.is_between_rounds() && !rounds_->is_streaming();
+    return is_one_start ? Replicated::parameters : Replicated::nothing;
+  }
   if (options_.sync == GRADSTEP_SYNC_GRADIENTS) return Replicated::parameters_and_state;
   return options_.sync == GRADSTEP_SYNC_DELTAS ? Replicated::parameters : Replicated::nothing;
 }
