@@ -104,7 +104,7 @@ ExchangeCost power_sgd_cost(const ExchangeSize& size, const FactorSizes& factors
 ExchangeCost control_cost(const ExchangeSize& size, double parameters);
 /// What it adds to an exchange that begins with a gather: few numbers join that.
 ExchangeCost joined_control_cost(const ExchangeSize& size, double parameters);
-/// An all-reduce of `elements` is a gather, in one round; see RoundMaker::way_of.
+/// An all-reduce of `elements` is a gather, in one round; see RoundMaker::is_gathered.
 bool sums_by_gather(const ExchangeSize& size);
 /// How many groups `buckets` make, each of which has the rounds of one, where all leave at once over a network. A rank
 /// gives `bytes` in a round of one bucket; see BucketQueue::last_with.

@@ -71,7 +71,7 @@ gradstep_comm_statistics ExchangeResources::comm_stats() const {
     for (const auto counter :
          {&Statistics::all_reduces, &Statistics::all_gathers, &Statistics::reduce_scatters, &Statistics::broadcasts,
           &Statistics::sends, &Statistics::receives, &Statistics::barriers, &Statistics::bytes_sent,
-          &Statistics::nanoseconds, &Statistics::exchanges}) {
+          &Statistics::nanoseconds, &Statistics::exchanges, &Statistics::rounds}) {
       all.*counter += own.*counter;
     }
   }

@@ -18,7 +18,8 @@ namespace gradstep {
 void RoundMaker::make(Rounds rounds, const Deadline& deadline) {
   blocks_.clear();
   seen_.assign(rounds.size(), {});
-  switch (way_of(rounds[0]->call)) {
+  const bool is_gather = std::ranges::all_of(rounds, [&](const Round* round) { return is_gathered(round->call); });
+  switch (is_gather ? CallKind::all_gather : rounds[0]->call.kind) {
     case CallKind::all_reduce:
       return sum(rounds, deadline);
     case CallKind::all_gather:
@@ -39,12 +40,12 @@ Received RoundMaker::received(std::size_t k) const {
 
 // Few bytes that the channel sums in the order of ranks it gathers, too, in one round; so as many bytes travel as in
 // rounds apart.
-CallKind RoundMaker::way_of(const Call& call) const {
+bool RoundMaker::is_gathered(const Call& call) const {
+  if (call.kind != CallKind::all_reduce) return call.kind == CallKind::all_gather;
   const Communicator& comm = *resources_.comm;
   const bool by_hosts = comm.host_sums() != nullptr && comm.host_sums()->is_used();
-  const bool is_gathered = call.kind == CallKind::all_reduce && comm.world_size() > 1 && !by_hosts &&
-                           !comm.sums_natively() && call.data.bytes() * (comm.world_size() - 1) <= kGatherBytes;
-  return is_gathered ? CallKind::all_gather : call.kind;
+  return comm.world_size() > 1 && !by_hosts && !comm.sums_natively() &&
+         call.data.bytes() * (comm.world_size() - 1) <= kGatherBytes;
 }
 
 void RoundMaker::sum(Rounds rounds, const Deadline& deadline) {
@@ -191,27 +192,30 @@ bool exchange_together(ExchangeResources& resources, std::span<ExchangeByRounds*
   RoundMaker maker(resources);
   std::vector<std::optional<Round>> asked;
   for (std::size_t i = 0; i < exchanges.size(); ++i) asked.push_back(exchanges[i]->start(divisor, stats[i]));
+  const auto has_round = [](const std::optional<Round>& round) { return round.has_value(); };
+  const auto are_gathered = [&](std::span<const std::optional<Round>> rounds) {
+    return std::ranges::all_of(rounds, [&](const auto& round) { return !round || maker.is_gathered(round->call); });
+  };
   gradstep_bucket_statistics of_beside{};
   bool has_beside = false;
   if (beside != nullptr) {
     const Call sum = Call::all_reduce(*beside, GRADSTEP_REDUCE_SUM, 1);
-    has_beside = maker.way_of(sum) == CallKind::all_gather && std::ranges::any_of(asked, [&](const auto& round) {
-                   return round.has_value() && maker.way_of(round->call) == CallKind::all_gather;
-                 });
+    has_beside = maker.is_gathered(sum) && std::ranges::any_of(asked, has_round) && are_gathered(asked);
     if (has_beside) asked.push_back(Round{sum});
   }
   std::vector<const Round*> rounds;
   std::vector<gradstep_bucket_statistics*> counted;
   std::vector<std::size_t> travelling;
   for (;;) {
-    const auto first = std::ranges::find_if(asked, [](const auto& round) { return round.has_value(); });
+    const auto first = std::ranges::find_if(asked, has_round);
     if (first == asked.end()) return has_beside;
-    const CallKind way = maker.way_of((*first)->call);
+    const CallKind kind = (*first)->call.kind;
+    const bool is_gather = are_gathered(asked);
     rounds.clear();
     counted.clear();
     travelling.clear();
     for (std::size_t i = 0; i < asked.size(); ++i) {
-      if (!asked[i] || maker.way_of(asked[i]->call) != way) continue;
+      if (!asked[i] || !(is_gather || asked[i]->call.kind == kind)) continue;
       rounds.push_back(&*asked[i]);
       counted.push_back(i < stats.size() ? &stats[i] : &of_beside);
       travelling.push_back(i);

@@ -41,10 +41,10 @@ class RoundMaker {
     make({&alone, 1}, deadline);
     return received(0);
   }
-  /// Rounds with equal ways can be one.
-  CallKind way_of(const Call& call) const;
-  /// Rounds of several exchanges, with one way, in one call. Sums that are not gathered are of one dtype and have one
-  /// divisor.
+  /// It is a gather, or a sum of few bytes that can be made as one.
+  bool is_gathered(const Call& call) const;
+  /// Rounds of several exchanges in one call: all is_gathered(), or of one kind. Sums that are not gathered are of one
+  /// dtype and have one divisor.
   void make(std::span<const Round* const> rounds, const Deadline& deadline);
   /// What has come of rounds[k].
   Received received(std::size_t k) const;

@@ -110,7 +110,7 @@ TEST(RoundMaker, SumsThatAreOneHaveTheBitsOfEach) {
     };
     const auto make_both = [&](const Round& a, const Round& b) {
       const Round* const both[] = {&a, &b};
-      ASSERT_EQ(maker.way_of(a.call), maker.way_of(b.call));
+      ASSERT_EQ(maker.is_gathered(a.call), maker.is_gathered(b.call));
       maker.make(both, comm.deadline());
     };
     auto few = numbers_of<float>(comm.rank(), 501);
