@@ -151,6 +151,26 @@ def test_buckets_pay_for_their_rounds():
     assert four[1].seconds - one[1].seconds == pytest.approx(3 * 2 * 15 * 1e-3)
 
 
+def test_the_processor_is_measured_or_given():
+    measured = plan.measure_processor()
+    assert all(0 < seconds < 1e-5 for seconds in measured.values())
+    nothing = dict.fromkeys(measured, 0.0)
+    for name, mode, elements in [
+        ("encode", "int8", 1 + 1 / 16),
+        ("decode", "int4", 3 + 1 / 16),
+        ("convert", "half", 1),
+        ("select", "sparse_topk", 1),
+        ("multiply", "powersgd", 2),
+        ("merge", "adasum_tree", 15 / 16),
+    ]:
+        given = plan.predict(**BASE, processor={**nothing, name: 1e-9})
+        found = next(one for one in given.modes if one.mode == mode)
+        assert found.seconds - found.network_seconds == pytest.approx(elements * (1 << 20) * 1e-9), name
+    # What is given comes before what is measured.
+    given = plan.predict(**BASE, measure=True, processor=nothing)
+    assert all(one.seconds == one.network_seconds for one in given.modes)
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [
@@ -163,6 +183,8 @@ def test_buckets_pay_for_their_rounds():
         ({"sparsity": 0.0}, r"^sparsity: is 0, expected"),
         ({"rank": 0}, r"^rank: is 0, expected"),
         ({"compute": -1.0}, r"^compute: is -1.0, expected"),
+        ({"processor": {"code": 1.0}}, r"^processor: 'code' is unknown; known: pack, convert, encode"),
+        ({"processor": {"encode": -1.0}}, r"^processor: encode: is -1, expected"),
         ({"dtype": "int8"}, r"^dtype: 'int8' is unknown; known: float32"),
         ({"algorithm": "star"}, r"^algorithm: 'star' is unknown; known: own"),
         ({"algorithm": "hierarchical"}, r"^algorithm: is 'hierarchical', expected ranks_per_host"),
@@ -200,6 +222,8 @@ def test_command_line():
     table = run(*wanted, "--compute", "1s")
     assert table.returncode == 0, table.stderr
     assert "cheapest mode: " in table.stdout and "1 Gbit/s, 5 ms" in table.stdout
+    given = run(*wanted, "--processor", "encode=1us", "decode=1us", "--no-stages", "--json")
+    assert json.loads(given.stdout)["modes"][3]["seconds"] > 25
     found = json.loads(run(*wanted, "--json").stdout)
     expected = plan.predict(25_000_000, 4, 125e6, 5e-3)
     assert found == json.loads(json.dumps(plan.as_json(expected)))
@@ -208,6 +232,8 @@ def test_command_line():
         (["--ranks", "0"], "argument --ranks: is 0, expected 1 to 100000"),
         (["--bandwidth", "fast"], "argument --bandwidth: expected bytes a second"),
         (["--ranks-per-host", "3"], "argument --ranks-per-host: is 3, expected a divisor of ranks (4)"),
+        (["--processor", "encode=fast"], "argument --processor: expected seconds, or a number with a unit"),
+        (["--processor", "code=1ns"], "argument --processor: 'code' is unknown"),
         (["--parameters", "1.5"], "argument --parameters: expected a whole number, found '1.5'"),
     ]:
         refused = run(*wanted, *arguments)
