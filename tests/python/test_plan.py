@@ -4,8 +4,10 @@
 
 import json
 import math
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -169,6 +171,28 @@ def test_the_processor_is_measured_or_given():
     # What is given comes before what is measured.
     given = plan.predict(**BASE, measure=True, processor=nothing)
     assert all(one.seconds == one.network_seconds for one in given.modes)
+
+
+def test_two_rounds_are_faster_than_trees_where_the_documentation_says():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "gradient_sync.md").read_text()
+    rows = re.findall(r"^\| (\d+) \| ([\d.]+) \| ([\d.]+) \|$", page.partition("### Why there is no tree")[2], re.M)
+    assert [int(ranks) for ranks, *_ in rows] == [8, 16, 32, 64]
+    message = 2e-6
+    for ranks, halving, doubling in rows:
+        levels = math.log2(int(ranks))
+
+        def two_rounds_and_tree(delay, ranks=int(ranks)):
+            # 64 KiB: more than is gathered, less than goes round a ring. Bytes take no time.
+            found = plan.predict(1 << 14, ranks, 1e30, delay, message=message).dense_algorithms
+            seconds = {one.algorithm: one.network_seconds for one in found}
+            return seconds["own"], seconds["tree"]
+
+        for factor, is_faster in [(0.97, False), (1.03, True)]:
+            own, tree = two_rounds_and_tree(factor * float(halving) * message)
+            assert (own < tree) == is_faster, ranks
+            delay = factor * float(doubling) * message
+            own, _ = two_rounds_and_tree(delay)
+            assert (own < levels * (delay + message)) == is_faster, ranks
 
 
 @pytest.mark.parametrize(

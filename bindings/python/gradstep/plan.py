@@ -58,7 +58,7 @@ _ALGORITHMS = {
 _ALL_REDUCES = ("own", "hosts", "ring", "tree", "hierarchical")
 # Gradients in 16 bits are reduced in f32.
 _ELEMENT_BYTES = {"float32": 4, "float64": 8, "float16": 4, "bfloat16": 4}
-# Of cost.h's fields that are seconds of one rank's work on an element.
+# The fields of cost.h for one rank's work on an element end so, and begin so.
 _SECONDS = "_seconds"
 _WORK = ("pack", "convert", "encode", "decode", "select", "entry", "add", "merge", "multiply")
 # Where break-even bandwidths are looked for, in bytes a second, and how finely.
