@@ -7,6 +7,7 @@ connecting takes of a rank, measured between the threads of one process over Glo
 benchmarks/recorded/scale.json by default.
 """
 
+import contextlib
 import json
 import os
 import sys
@@ -18,6 +19,7 @@ from typing import Any
 from timing import processor
 
 import gradstep
+from gradstep import _native
 from gradstep.plan import Plan, predict
 
 RECORD = Path(__file__).resolve().parent / "recorded" / "scale.json"
@@ -53,25 +55,33 @@ def resources() -> tuple[int, int]:
 
 
 def connected(ranks: int) -> dict[str, float]:
-    """Descriptors and bytes of a rank, on average, once all are connected over Gloo."""
+    """Descriptors and bytes of a rank, on average, once all are connected over Gloo. Raises what a rank has raised."""
     ready, go_on = threading.Barrier(ranks + 1), threading.Event()
+    errors: list[BaseException] = []
     before = resources()
     with tempfile.TemporaryDirectory() as store:
 
         def run(rank: int) -> None:
-            comm = gradstep.Communicator.gloo(rank, ranks, store)
-            comm.barrier()
-            ready.wait()
-            go_on.wait()
+            try:
+                comm = gradstep.Communicator.gloo(rank, ranks, store)
+                comm.barrier()
+                ready.wait()
+                go_on.wait()
+            except BaseException as error:
+                errors.append(error)
+                ready.abort()
 
         threads = [threading.Thread(target=run, args=(rank,)) for rank in range(ranks)]
         for thread in threads:
             thread.start()
-        ready.wait()
+        with contextlib.suppress(threading.BrokenBarrierError):
+            ready.wait()
         after = resources()
         go_on.set()
         for thread in threads:
             thread.join()
+    if errors:
+        raise errors[0]
     return {
         "ranks": ranks,
         "descriptors": (after[0] - before[0]) / ranks,
@@ -84,6 +94,7 @@ def main() -> None:
     record = {
         "processor": processor(),
         "channels": CHANNELS,
+        "bucket_elements": _native.cost_options().bucket_elements,
         "networks": NETWORKS,
         "forecasts": {
             name: {str(ranks): forecast(network, ranks) for ranks in RANKS} for name, network in NETWORKS.items()

@@ -406,7 +406,9 @@ typedef struct gradstep_cost_options {
   double multiply_seconds;
   int64_t control_parameters;
   int32_t channels;
-  int32_t reserved;
+  int32_t no_stages;
+  double encode_seconds;
+  double decode_seconds;
 } gradstep_cost_options;
 typedef struct gradstep_cost {
   uint32_t struct_size;

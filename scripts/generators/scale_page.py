@@ -4,6 +4,7 @@
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ from generators.places import ROOT
 
 RECORD = ROOT / "benchmarks" / "recorded" / "scale.json"
 PAGE = ROOT / "docs" / "scale.md"
-BUCKET = 2097152  # elements, the default of the planner
 LOCAL_STEPS = 50
 TITLES = {"cluster": "A fast network", "slow": "A slow network"}
 WAYS = {"own": "all ranks", "hosts": "by hosts", "ring": "ring", "gather": "gather", "split": "split"}
@@ -49,9 +49,9 @@ def window_times(forecasts: dict[str, list[Row]]) -> dict[str, dict[str, str]]:
     return cells
 
 
-def messages(network: dict[str, Any], forecasts: dict[str, list[Row]]) -> dict[str, dict[str, str]]:
-    """Sent by one rank in a window of dense buckets."""
-    buckets, inside = math.ceil(network["parameters"] / BUCKET), network["ranks_per_host"]
+def messages(network: dict[str, Any], bucket: int, forecasts: dict[str, list[Row]]) -> dict[str, dict[str, str]]:
+    """Sent by one rank in a window of dense buckets of so many elements."""
+    buckets, inside = math.ceil(network["parameters"] / bucket), network["ranks_per_host"]
     cells: dict[str, dict[str, str]] = {}
     for ranks, rows in forecasts.items():
         world = int(ranks)
@@ -68,7 +68,8 @@ def messages(network: dict[str, Any], forecasts: dict[str, list[Row]]) -> dict[s
     return cells
 
 
-def network_section(name: str, network: dict[str, Any], forecasts: dict[str, list[Row]]) -> Iterator[str]:
+def network_section(record: dict[str, Any], name: str) -> Iterator[str]:
+    network, forecasts = record["networks"][name], record["forecasts"][name]
     yield f"## {TITLES[name]}"
     yield ""
     yield paragraph(f"""Gradients of {count(network["parameters"])} f32 parameters, {network["ranks_per_host"]} ranks on
@@ -79,7 +80,7 @@ def network_section(name: str, network: dict[str, Any], forecasts: dict[str, lis
     yield ""
     yield "Messages that a rank sends in a window of `dense`:"
     yield ""
-    yield from by_ranks("sums", messages(network, forecasts))
+    yield from by_ranks("sums", messages(network, record["bucket_elements"], forecasts))
     yield ""
 
 
@@ -93,8 +94,8 @@ def page(record: dict[str, Any]) -> Iterator[str]:
         and {record["channels"]} channels. No run of such a size was made. They show which way of summing grows with
         the number of ranks, and what to change before it does.""")
     yield ""
-    for name, network in record["networks"].items():
-        yield from network_section(name, network, record["forecasts"][name])
+    for name in record["networks"]:
+        yield from network_section(record, name)
     yield "## Connections and memory"
     yield ""
     yield paragraph(f"""Measured between the threads of one process over Gloo ({record["processor"]}): the share of a
@@ -109,7 +110,7 @@ def page(record: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield "| limit | met at | what to do |"
     yield "|---|---|---|"
-    for row in LIMITS:
+    for row in limits():
         yield "| " + " | ".join(row) + " |"
     yield ""
     yield paragraph("""Recovery is simulated too: one of many ranks dies in the middle of an exchange, in `dense` and in
@@ -120,40 +121,42 @@ def page(record: dict[str, Any]) -> Iterator[str]:
         `python -m gradstep.plan`.""")
 
 
-LIMITS = (
-    ("`sparse_topk` sends more than `dense`", "the tables above", "few ranks only; `int8` or `powersgd`"),
-    (
-        "shared memory takes 256 ranks",
-        "256 ranks on one host",
-        "Gloo inside the host",
-    ),
-    ("a descriptor for each peer", "the limit of the process, often 1,024", "`ulimit -n`"),
-    (
-        "Gloo takes 4,096 ranks",
-        "4,096 ranks",
+def constant(name: str, file: str) -> int:
+    """What a constant of a source is."""
+    found = re.search(rf"constexpr \S+ {name} = (\d+);", (ROOT / "src" / file).read_text())
+    if found is None:
+        raise ValueError(f"src/{file} has no constant {name}")
+    return int(found[1])
+
+
+def limits() -> Iterator[tuple[str, str, str]]:
+    shared = count(constant("kMaxShmRanks", "comm/engines/met_engines.h"))
+    over_gloo = count(constant("kMaxGlooRanks", "comm/engines/met_engines.h"))
+    block = count(constant("kCodeBlock", "kernels/block_code.h"))
+    yield "`sparse_topk` sends more than `dense`", "the tables above", "few ranks only; `int8` or `powersgd`"
+    yield f"shared memory takes {shared} ranks", f"{shared} ranks on one host", "Gloo inside the host"
+    yield "a descriptor for each peer", "the limit of the process, often 1,024", "`ulimit -n`"
+    yield (
+        f"Gloo takes {over_gloo} ranks",
+        f"{over_gloo} ranks",
         "sums by hosts with [a transport of your own](how_to/own_transport.md), MPI, or NCCL on devices",
-    ),
-    (
+    )
+    yield (
         "sums among all ranks send a message to each",
         "1,000 ranks and more",
         '`reduction_order="hosts"`: a rank sends to the owners of its piece on the other hosts',
-    ),
-    (
-        "a ring has a delay for each rank, twice",
-        "1,000 ranks, or long delays",
-        '`reduction_order="hosts"`',
-    ),
-    (
+    )
+    yield "a ring has a delay for each rank, twice", "1,000 ranks, or long delays", '`reduction_order="hosts"`'
+    yield (
         "codes have one block for each rank at least",
-        "buckets of fewer than 256 elements a rank",
+        f"buckets of fewer than {block} elements a rank",
         "larger `fuse_threshold`, sums by hosts",
-    ),
-    (
+    )
+    yield (
         "the bytes of a host's link",
         "any size on slow links",
         "`int8` or `int4` by hosts, `powersgd`, or [local steps](local_steps.md)",
-    ),
-)
+    )
 
 
 def generated() -> dict[Path, str]:

@@ -20,6 +20,8 @@ gradstep_status gradstep_cost_options_measure(gradstep_cost_options* o, gradstep
     const ExchangeCost nanoseconds = measure_processor(*object_of(context));
     options.pack_seconds = nanoseconds.pack * 1e-9;
     options.convert_seconds = nanoseconds.convert * 1e-9;
+    options.encode_seconds = nanoseconds.encode * 1e-9;
+    options.decode_seconds = nanoseconds.decode * 1e-9;
     options.select_seconds = nanoseconds.select * 1e-9;
     options.entry_seconds = nanoseconds.entry * 1e-9;
     options.add_seconds = nanoseconds.add * 1e-9;

@@ -45,32 +45,53 @@ void fill(float* numbers, std::int64_t count) {
   }
 }
 
-struct GroupPrices {
-  double round = 0;
-  double stage = 0;  ///< of a gather in stages
-  double byte = 0;
-};
+/// How `comm` exchanges among all of its ranks.
+ExchangeSize world_of(Communicator& comm) {
+  const Engine& engine = comm.connection().engine();
+  ExchangeSize world;
+  world.ranks = comm.world_size();
+  world.can_exchange = engine.can_exchange();
+  world.piece_bytes = static_cast<double>(piece_bytes_of(engine));
+  world.sums_natively = comm.sums_natively();
+  world.has_ring = comm.reduction_order() == GRADSTEP_REDUCTION_ENGINE && engine.has_ring();
+  world.has_stages = engine.is_over_network();
+  return world;
+}
 
-/// What these take of a rank. Collective.
-GroupPrices measure_group(Communicator& comm, const Context& context, const Deadline& deadline) {
+/// The time of a message of few bytes from each rank to the next one, and of one back: a step of a ring, but for its
+/// bytes. Collective.
+double measure_step(Communicator& comm, const Deadline& deadline) {
+  constexpr std::int64_t kToken = sizeof(std::int64_t);
+  const std::int32_t ranks = comm.world_size();
+  std::vector<std::int64_t> bytes(static_cast<std::size_t>(ranks));
+  for (const std::int32_t distance : {1, ranks - 1}) {
+    bytes[static_cast<std::size_t>((comm.rank() + distance) % ranks)] = kToken;
+  }
+  const std::int64_t sent[2] = {};
+  std::int64_t received[2] = {};
+  return shortest([&] { comm.exchange(sent, bytes, received, bytes, deadline); });
+}
+
+/// Prices of a round, a stage, a step and a byte of a rank. Collective.
+ExchangeCost measure_group(Communicator& comm, const Context& context, const Deadline& deadline) {
   const auto ranks = static_cast<std::size_t>(comm.world_size());
   const std::vector<std::int64_t> token_bytes(ranks, sizeof(std::int64_t));
   std::vector<std::int64_t> tokens(ranks);
   std::vector<std::int64_t> others(ranks);
+  ExchangeSize size = world_of(comm);
   const double gather = shortest([&] { comm.all_gather(others.data(), tokens.data(), token_bytes[0], deadline); });
   const std::int32_t stages = gather_rounds(comm.connection().engine(), token_bytes[0]);
-  GroupPrices prices{.round = gather, .stage = gather / stages};
+  ExchangeCost prices{.round = gather, .stage = gather / stages};
   if (stages > 1) {
     prices.round = shortest([&] { comm.all_to_all(others.data(), tokens.data(), token_bytes, deadline); });
   }
+  if (size.has_ring && ranks > 2) prices.step = measure_step(comm, deadline);
   const Buffer zeros = context.allocate(static_cast<std::size_t>(kBytes), /*zeroed=*/true);
   const Array numbers{zeros.data(), kElements, DType::f32, 0, nullptr, nullptr};
-  const gradstep_comm_statistics before = comm.stats();
   const double reduction = shortest([&] { comm.all_reduce(numbers, GRADSTEP_REDUCE_SUM, 1, deadline); });
-  const gradstep_comm_statistics after = comm.stats();
-  const double rounds = static_cast<double>(after.rounds - before.rounds) / kTrials;
-  const double sent = static_cast<double>(after.bytes_sent - before.bytes_sent) / kTrials;
-  prices.byte = std::max(reduction - rounds * prices.round, 0.0) / std::max(sent, 1.0);
+  size.elements = kElements;
+  const ExchangeCost amounts = all_reduce_cost(size);
+  prices.byte = std::max(reduction - priced(amounts, prices), 0.0) / std::max(amounts.byte, 1.0);
   return prices;
 }
 
@@ -130,10 +151,18 @@ ExchangeCost measure_processor(Context& context) {
                    }) /
                    kElements;
 
+  CodedNumbers codes;
+  codes.factors = narrow.as<float>();
+  codes.codes = reinterpret_cast<std::uint8_t*>(codes.factors + kElements / kernels::kCodeBlock);
+  codes.count = kElements;
+  codes.is_signed = true;
+  prices.encode = shortest([&] { backend.encode(other.as<float>(), codes, site.queue()); }) / kElements;
+  prices.decode = shortest([&] { backend.decode(codes, wide.as<float>(), site.queue()); }) / kElements;
+
   const CopyItem into_bucket{others, numbers};
   prices.pack = shortest([&] { backend.copy({&work, {&into_bucket, 1}, {}}, 1, 1, site.queue()); }) / kElements;
 
-  fill(wide.as<float>(), kElements);  // f16 has made infinities of some
+  fill(wide.as<float>(), kElements);
   fill(other.as<float>(), kElements);
   const void* const two[] = {wide.data(), other.data()};
   prices.add = shortest([&] {
@@ -173,12 +202,7 @@ bool is_candidate(const gradstep_reducer_options& options, std::int32_t mode) {
 
 CostModel::CostModel(ExchangeResources& resources, const Deadline& deadline) {
   Communicator& comm = *resources.comm;
-  world_.ranks = comm.world_size();
-  world_.can_exchange = comm.connection().engine().can_exchange();
-  world_.piece_bytes = static_cast<double>(piece_bytes_of(comm.connection().engine()));
-  world_.sums_natively = comm.sums_natively();
-  world_.has_ring = comm.reduction_order() == GRADSTEP_REDUCTION_ENGINE && comm.connection().engine().has_ring();
-  world_.has_stages = comm.connection().engine().is_over_network();
+  world_ = world_of(comm);
   world_.by_hosts = comm.host_sums() != nullptr;
   if (comm.world_size() == 1) return;
   prices_ = measure_processor(*resources.context);
@@ -193,20 +217,18 @@ void CostModel::measure_network(const ExchangeResources& resources, const Deadli
   HostSums* hosts = comm.host_sums();
   {
     const SumOrder of_ranks(hosts, /*by_hosts=*/false);
-    const GroupPrices group = measure_group(comm, context, deadline);
-    prices_.round = group.round;
-    prices_.stage = group.stage;
-    prices_.byte = group.byte;
+    prices_ = prices_ + measure_group(comm, context, deadline);
   }
   if (hosts == nullptr) return;
-  const GroupPrices inside = measure_group(hosts->inside(), context, deadline);
+  const ExchangeCost inside = measure_group(hosts->inside(), context, deadline);
   prices_.inside_round = inside.round;
   prices_.inside_byte = inside.byte;
   world_.ranks_inside = hosts->inside().world_size();
   world_.owners = hosts->owners();
   if (hosts->between() == nullptr) return;
-  const GroupPrices between = measure_group(*hosts->between(), context, deadline);
+  const ExchangeCost between = measure_group(*hosts->between(), context, deadline);
   prices_.between_round = between.round;
+  prices_.between_stage = between.stage;
   prices_.between_byte = between.byte;
   world_.hosts = hosts->between()->world_size();
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <vector>
 
 #include "backend/backend.h"
 #include "comm/gather_stages.h"
@@ -22,7 +23,8 @@ constexpr double kIndexBytes = 4;
 constexpr double kCountBytes = 8;
 constexpr double kWithResidual = 2;  // two arrays are read where a dense sum reads one
 
-double others(const ExchangeSize& size) { return (size.ranks - 1) / size.ranks; }
+double others(double ranks) { return (ranks - 1) / ranks; }
+double others(const ExchangeSize& size) { return others(size.ranks); }
 double bytes_of(const ExchangeSize& size) { return size.elements * size.element_bytes; }
 double selected_of(const ExchangeSize& size, double sparsity) { return std::ceil(sparsity * size.elements); }
 double aligned(double bytes) { return std::ceil(bytes / 8) * 8; }
@@ -33,16 +35,18 @@ bool is_gathered(const ExchangeSize& size) {
   return bytes_of(size) * (size.ranks - 1) <= static_cast<double>(kGatherBytes);
 }
 
+bool is_divisible(double amount, double by) { return std::fmod(amount, by) == 0; }
+
 ExchangeCost round_of(double bytes) { return {.call = 1, .round = 1, .byte = bytes}; }
 
 /// An all-gather of `block` bytes of each rank.
 ExchangeCost block_gather_cost(const ExchangeSize& size, double block) {
   ExchangeCost cost = round_of((size.ranks - 1) * block);
+  if (!size.has_stages || block * size.ranks > static_cast<double>(kMostStagedBytes)) return cost;
   const auto stages = gather_stages(static_cast<std::int64_t>(size.ranks), static_cast<std::int64_t>(block));
-  if (size.has_stages && stages > 1) {
-    cost.round = 0;
-    cost.stage = stages;
-  }
+  if (stages == 1) return cost;
+  cost.round = 0;
+  cost.stage = stages;
   return cost;
 }
 
@@ -69,32 +73,55 @@ bool goes_by_ring(const ExchangeSize& size) {
          bytes_of(size) >= static_cast<double>(kRingPieceBytes) * size.ranks;
 }
 
+/// Owners of the same piece, one of each host.
+ExchangeSize group_between(const ExchangeSize& size) {
+  ExchangeSize group = size;
+  group.by_hosts = false;
+  group.ranks = size.hosts;
+  return group;
+}
+
+/// What the owners of a piece do among themselves costs all ranks rounds; bytes are the owners' alone.
+ExchangeCost between_hosts(const ExchangeSize& size, const ExchangeCost& group) {
+  ExchangeCost cost{.between_round = group.round, .between_stage = group.stage};
+  cost.between_byte = group.byte * size.owners / size.ranks_inside;
+  return cost;
+}
+
 /// How many vectors Adasum merges.
 double vectors_of(const ExchangeSize& size) { return size.by_hosts ? size.hosts : size.ranks; }
 
-/// Every rank gets its piece of all vectors, merges there, and gives the outcome to all. Between the two the ranks
-/// gather the dot products of `pairs` pairs of vectors, chunk by chunk, in `levels` rounds. By hosts pieces are summed
-/// inside each host before, and all that is gathered is gathered there, too.
-ExchangeCost adasum_cost(const ExchangeSize& size, double levels, double pairs) {
+/// Every rank gets its piece of all vectors, merges there, and gives the outcome to all. Before each level of merges
+/// the ranks gather the dot products of its pairs of vectors, chunk by chunk: `pairs` has their number by level. By
+/// hosts pieces are summed inside each host before, and all that is gathered is gathered there, too. See ChunkPieces.
+ExchangeCost adasum_cost(const ExchangeSize& size, std::span<const double> pairs) {
   const double data = bytes_of(size);
-  const double chunks = std::ceil(size.elements / static_cast<double>(kChunk));
-  const double dots = pairs * chunks * static_cast<double>(sizeof(Dots));
-  ExchangeCost cost;
-  if (size.by_hosts) {
-    const double others_between = (size.hosts - 1) / size.hosts;
-    cost = {.call = 1, .inside_round = 2 + levels, .between_round = 2 + levels};
-    cost.inside_byte = (size.ranks_inside - 1) / size.ranks_inside * (2 * data + dots);
-    cost.between_byte = others_between * (2 * data + dots) / size.ranks_inside;
-    cost.add = size.elements;
-    cost.merge = size.elements * others_between / size.ranks_inside;
-  } else if (is_gathered(size)) {
-    cost = block_gather_cost(size, data);
+  if (!size.by_hosts && is_gathered(size)) {
+    ExchangeCost cost = block_gather_cost(size, data);
     cost.merge = size.elements * (size.ranks - 1);
-  } else {
-    cost = scatter_cost(size, data) + gather_cost(size, data, /*equal=*/false);
-    cost = cost + ExchangeCost{.call = levels, .round = levels, .byte = others(size) * dots};
-    cost.merge = size.elements * others(size);
+    cost.pack = size.elements;
+    return cost;
   }
+  const ExchangeSize group = size.by_hosts ? group_between(size) : size;
+  const double owners = size.by_hosts ? size.owners : 1;
+  const double pieces = owners * group.ranks;
+  const double chunks = std::ceil(size.elements / static_cast<double>(kChunk));
+  const bool has_equal_pieces = is_divisible(size.elements, static_cast<double>(kChunk) * pieces);
+  ExchangeCost cost = scatter_cost(group, data / owners) + gather_cost(group, data / owners, has_equal_pieces);
+  double dots = 0;
+  for (const double of_level : pairs) {
+    const double bytes = of_level * chunks * static_cast<double>(sizeof(Dots));
+    cost = cost + gather_cost(group, bytes / owners, is_divisible(chunks, pieces));
+    dots += bytes;
+  }
+  if (size.by_hosts) {
+    cost = between_hosts(size, cost);
+    cost.call = 1;
+    cost.inside_round = 2 + static_cast<double>(pairs.size());
+    cost.inside_byte = others(size.ranks_inside) * (2 * data + dots);
+    cost.add = size.elements;
+  }
+  cost.merge = size.elements / owners * others(group);
   cost.pack = size.elements;
   return cost;
 }
@@ -104,21 +131,26 @@ ExchangeCost all_reduce_by_hosts_cost(const ExchangeSize& size) {
   const double share = std::ceil(size.elements / size.owners);
   const double piece = std::ceil(share / static_cast<double>(kPieceGrain)) * static_cast<double>(kPieceGrain);
   const double whole = std::floor(size.elements / piece);
-  ExchangeSize group = size;
-  group.by_hosts = false;
-  group.ranks = size.hosts;
+  ExchangeSize group = group_between(size);
   const auto between = [&](double elements) {
     group.elements = elements;
     return all_reduce_cost(group);
   };
   const ExchangeCost of_whole = between(piece);
   const ExchangeCost of_rest = between(size.elements - whole * piece);
-  ExchangeCost cost{.call = 1, .inside_round = 2};
-  cost.inside_byte = 2 * (size.ranks_inside - 1) / size.ranks_inside * bytes_of(size);
-  cost.between_round = whole > 0 ? of_whole.rounds() : of_rest.rounds();
+  ExchangeCost cost = between_hosts(size, whole > 0 ? of_whole : of_rest);
+  cost.call = 1;
+  cost.inside_round = 2;
+  cost.inside_byte = 2 * others(size.ranks_inside) * bytes_of(size);
   cost.between_byte = (whole * of_whole.byte + of_rest.byte) / size.ranks_inside;
   cost.add = size.elements;
   return cost;
+}
+
+double sum_of(const ExchangeCost& cost, std::span<const ExchangeAmount> which) {
+  double sum = 0;
+  for (const ExchangeAmount amount : which) sum += cost.*amount;
+  return sum;
 }
 
 }  // namespace
@@ -128,11 +160,19 @@ ExchangeCost operator+(const ExchangeCost& a, const ExchangeCost& b) {
   return sum.merge_with(b, std::plus<>());
 }
 
-double priced(const ExchangeCost& amounts, const ExchangeCost& prices) {
+double priced(const ExchangeCost& amounts, const ExchangeCost& prices, std::span<const ExchangeAmount> which) {
   double total = 0;
-  for (const auto amount : kExchangeAmounts) total += amounts.*amount * prices.*amount;
+  for (const ExchangeAmount amount : which) total += amounts.*amount * prices.*amount;
   return total;
 }
+
+double priced(const ExchangeCost& amounts, const ExchangeCost& prices) {
+  return priced(amounts, prices, kRoundAmounts) + priced(amounts, prices, kByteAmounts) +
+         priced(amounts, prices, kOwnAmounts);
+}
+
+double ExchangeCost::rounds() const { return sum_of(*this, kRoundAmounts); }
+double ExchangeCost::bytes() const { return sum_of(*this, kByteAmounts); }
 
 ExchangeCost all_reduce_cost(const ExchangeSize& size) {
   if (size.by_hosts && size.elements > 0) return all_reduce_by_hosts_cost(size);
@@ -147,7 +187,7 @@ ExchangeCost all_reduce_cost(const ExchangeSize& size) {
     cost.round = 1;
     cost.byte = 2 * others(size) * size.elements * std::max(size.element_bytes, 4.0);  // 16 bits travel as f32
   } else if (goes_by_ring(size)) {
-    cost.round = 2 * (size.ranks - 1);
+    cost.step = 2 * (size.ranks - 1);
     cost.byte = 2 * others(size) * data;
   } else if (is_gathered(size) || !size.can_exchange) {
     cost = block_gather_cost(size, data);
@@ -171,7 +211,8 @@ ExchangeCost half_cost(const ExchangeSize& size, bool in_half) {
   wire.element_bytes = 2;
   ExchangeCost cost;
   if (in_half) {
-    cost = scatter_cost(wire, bytes_of(wire)) + gather_cost(wire, bytes_of(wire), /*equal=*/false);
+    cost = scatter_cost(wire, bytes_of(wire)) +
+           gather_cost(wire, bytes_of(wire), /*equal=*/is_divisible(wire.elements, wire.ranks));
     cost.add = size.elements;
   } else {
     cost = all_reduce_cost(wire);
@@ -185,24 +226,26 @@ ExchangeCost half_cost(const ExchangeSize& size, bool in_half) {
 // is a sum inside each host first, and at the end the owners' messages go to their hosts.
 ExchangeCost coded_cost(const ExchangeSize& size, kernels::NumberCode code) {
   constexpr auto kBlock = static_cast<double>(kernels::kCodeBlock);
+  const ExchangeSize group = size.by_hosts ? group_between(size) : size;
   const double owners = size.by_hosts ? size.owners : 1;
-  const double ranks = size.by_hosts ? size.hosts : size.ranks;
-  const double piece_blocks = std::ceil(std::ceil(std::ceil(size.elements / kBlock) / owners) / ranks);
+  const double piece_blocks = std::ceil(std::ceil(std::ceil(size.elements / kBlock) / owners) / group.ranks);
   const double message = kCountBytes + aligned(piece_blocks * static_cast<double>(kernels::coded_bytes(code)));
-  const double all = message * ranks;
-  ExchangeCost cost;
+  const double all = message * group.ranks;
+  ExchangeCost cost = scatter_cost(group, all) + gather_cost(group, all, /*equal=*/true);
   if (size.by_hosts) {
-    const double others_inside = (size.ranks_inside - 1) / size.ranks_inside;
-    cost = {.call = 1, .inside_round = 2, .between_round = 2};
-    cost.inside_byte = others_inside * (bytes_of(size) + owners * all);
-    cost.between_byte = 2 * (ranks - 1) * message * owners / size.ranks_inside;
+    cost = between_hosts(size, cost);
+    cost.call = 1;
+    cost.inside_round = 2;
+    cost.inside_byte = others(size.ranks_inside) * (bytes_of(size) + owners * all);
     cost.add = size.elements;
-  } else {
-    cost = scatter_cost(size, all) + gather_cost(size, all, /*equal=*/true);
   }
   cost.pack = kWithResidual * size.elements;
-  cost.convert = 2 * size.elements;
-  if (size.ranks > 1) cost.add += size.elements;
+  // A rank encodes its stretch and its piece of the sum, and reads both again for the residual; it reads its piece of
+  // all ranks' codes, and at the end all codes.
+  const double stretch = size.elements / owners;
+  cost.encode = stretch * (1 + 1 / group.ranks);
+  cost.decode = stretch * (2 + 1 / group.ranks) + size.elements;
+  if (size.ranks > 1) cost.add += stretch;
   return cost;
 }
 
@@ -238,15 +281,17 @@ ExchangeCost sparse_split_cost(const ExchangeSize& size, double sparsity) {
 ExchangeCost adasum_tree_cost(const ExchangeSize& size) {
   if (size.ranks <= 1) return {};
   const double vectors = vectors_of(size);
-  const double levels = std::floor(std::log2(vectors));
-  const bool folds = std::exp2(levels) < vectors;  // those beyond the power of two merge first
-  return adasum_cost(size, levels + (folds ? 1 : 0), vectors - 1);
+  const double power = std::exp2(std::floor(std::log2(vectors)));
+  std::vector<double> pairs;
+  if (power < vectors) pairs.push_back(vectors - power);  // those beyond the power of two merge first
+  for (double left = power / 2; left >= 1; left /= 2) pairs.push_back(left);
+  return adasum_cost(size, pairs);
 }
 
 ExchangeCost adasum_nway_cost(const ExchangeSize& size) {
   const double vectors = vectors_of(size);
   if (vectors <= 2) return adasum_tree_cost(size);  // the same rule
-  ExchangeCost cost = adasum_cost(size, 1, vectors);
+  ExchangeCost cost = adasum_cost(size, {&vectors, 1});
   cost.add += cost.merge + cost.merge / (vectors - 1);  // the sum that all are compared with
   return cost;
 }

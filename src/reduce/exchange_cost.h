@@ -5,7 +5,9 @@
 // formulas: mode AUTO chooses by them, and gradstep_predict_costs shows them.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <span>
 
 #include "comm/collectives.h"
 #include "kernels/scaled_code.h"
@@ -17,37 +19,50 @@ struct ExchangeCost {
   double call = 0;           ///< collective calls; they have no price of their own
   double round = 0;          ///< in which all ranks send to each other, whatever they carry
   double stage = 0;          ///< rounds of gathers in stages, in which a rank sends few messages
+  double step = 0;           ///< rounds of a ring, in which a rank sends to the next one
   double byte = 0;           ///< bytes that a rank sends in these
   double inside_round = 0;   ///< sums by hosts: rounds of the ranks of each host
   double inside_byte = 0;    ///< and bytes
   double between_round = 0;  ///< sums by hosts: rounds of the ranks that own the same piece, one of each host
+  double between_stage = 0;  ///< and those in stages
   double between_byte = 0;   ///< and bytes
   double pack = 0;           ///< elements copied into the bucket, or out of a residual
-  double convert = 0;        ///< elements cast to 16 bits, or encoded in 8 or 4, and back
+  double convert = 0;        ///< elements cast to 16 bits and back
+  double encode = 0;         ///< elements written in 8 bits or 4
+  double decode = 0;         ///< elements read from them
   double select = 0;         ///< elements looked at when the largest are selected
   double entry = 0;          ///< entries of sparse lists taken or summed
   double add = 0;       ///< elements added to a dense sum; their price is 0 where that of bytes was measured with them
   double merge = 0;     ///< Adasum: elements of one vector merged into another, dot products included
   double multiply = 0;  ///< PowerSGD: elements of the matrix times columns of a factor
 
-  double rounds() const { return round + stage + inside_round + between_round; }
-  double bytes() const { return byte + inside_byte + between_byte; }
+  double rounds() const;
+  double bytes() const;
   /// *this = combine(*this, other), number by number.
   template <class Combine>
   ExchangeCost& merge_with(const ExchangeCost& other, Combine combine);
 };
 
-/// All of an ExchangeCost's numbers.
-inline constexpr double ExchangeCost::* kExchangeAmounts[] = {
-    &ExchangeCost::call,         &ExchangeCost::round,       &ExchangeCost::stage,         &ExchangeCost::byte,
-    &ExchangeCost::inside_round, &ExchangeCost::inside_byte, &ExchangeCost::between_round, &ExchangeCost::between_byte,
-    &ExchangeCost::pack,         &ExchangeCost::convert,     &ExchangeCost::select,        &ExchangeCost::entry,
-    &ExchangeCost::add,          &ExchangeCost::merge,       &ExchangeCost::multiply};
-static_assert(sizeof kExchangeAmounts / sizeof kExchangeAmounts[0] == sizeof(ExchangeCost) / sizeof(double));
+using ExchangeAmount = double ExchangeCost::*;
+
+/// What waits for the network, what passes through it, and what a rank does by itself.
+inline constexpr std::array kRoundAmounts{&ExchangeCost::round,         &ExchangeCost::stage,
+                                          &ExchangeCost::step,          &ExchangeCost::inside_round,
+                                          &ExchangeCost::between_round, &ExchangeCost::between_stage};
+inline constexpr std::array kByteAmounts{&ExchangeCost::byte, &ExchangeCost::inside_byte, &ExchangeCost::between_byte};
+inline constexpr std::array kOwnAmounts{&ExchangeCost::call,    &ExchangeCost::pack,   &ExchangeCost::convert,
+                                        &ExchangeCost::encode,  &ExchangeCost::decode, &ExchangeCost::select,
+                                        &ExchangeCost::entry,   &ExchangeCost::add,    &ExchangeCost::merge,
+                                        &ExchangeCost::multiply};
+static_assert(kRoundAmounts.size() + kByteAmounts.size() + kOwnAmounts.size() == sizeof(ExchangeCost) / sizeof(double));
 
 template <class Combine>
 ExchangeCost& ExchangeCost::merge_with(const ExchangeCost& other, Combine combine) {
-  for (const auto amount : kExchangeAmounts) this->*amount = combine(this->*amount, other.*amount);
+  for (const std::span<const ExchangeAmount> amounts :
+       {std::span<const ExchangeAmount>(kRoundAmounts), std::span<const ExchangeAmount>(kByteAmounts),
+        std::span<const ExchangeAmount>(kOwnAmounts)}) {
+    for (const ExchangeAmount amount : amounts) this->*amount = combine(this->*amount, other.*amount);
+  }
   return *this;
 }
 
@@ -69,8 +84,9 @@ struct ExchangeSize {
 
 ExchangeCost operator+(const ExchangeCost& a, const ExchangeCost& b);
 
-/// The sum of all products.
+/// The sum of all products, or of these.
 double priced(const ExchangeCost& amounts, const ExchangeCost& prices);
+double priced(const ExchangeCost& amounts, const ExchangeCost& prices, std::span<const ExchangeAmount> which);
 
 /// Communicator::all_reduce of `elements` that have `element_bytes` on the wire. Bytes are those of a rank on average,
 /// rounds those of the rank that has most.

@@ -46,7 +46,7 @@ struct Network {
   }
 
   /// The seconds of one stage of a gather in stages.
-  double stage() const { return (has_one_host() ? host_latency : latency) + (kStageRadix - 1) * message; }
+  double stage() const { return latency + (kStageRadix - 1) * message; }
 
   // By hosts: of the ranks of a host, and of the owners of a piece. All owners of a host use its link at once.
   double inside_round() const { return host_latency + (ranks_per_host - 1) * message; }
@@ -97,9 +97,12 @@ class Predictor {
                .inside_round = network_.inside_round(),
                .inside_byte = network_.inside_byte(),
                .between_round = network_.between_round(),
+               .between_stage = network_.stage(),
                .between_byte = network_.between_byte(),
                .pack = options.pack_seconds,
                .convert = options.convert_seconds,
+               .encode = options.encode_seconds > 0 ? options.encode_seconds : options.convert_seconds / 2,
+               .decode = options.decode_seconds > 0 ? options.decode_seconds : options.convert_seconds / 2,
                .select = options.select_seconds,
                .entry = options.entry_seconds,
                .add = options.add_seconds,
@@ -109,7 +112,7 @@ class Predictor {
     size_.elements = static_cast<double>(options.elements) / buckets_;
     size_.element_bytes = options.element_bytes;
     size_.can_exchange = options.no_exchange == 0;
-    size_.has_stages = options.no_exchange == 0;
+    size_.has_stages = options.no_stages == 0 && options.no_exchange == 0 && !network_.has_one_host();
     size_.hosts = network_.hosts;
     size_.ranks_inside = size_.owners = network_.ranks_per_host;
     by_hosts_ = size_;
@@ -178,10 +181,8 @@ class Predictor {
   ExchangeCost shared(ExchangeCost amounts, double bytes) const {
     if (!size_.has_stages) return amounts;
     const double share = common_rounds(size_, buckets_, static_cast<double>(options_.channels), bytes) / buckets_;
-    for (const auto amount : {&ExchangeCost::call, &ExchangeCost::round, &ExchangeCost::stage,
-                              &ExchangeCost::inside_round, &ExchangeCost::between_round}) {
-      amounts.*amount *= share;
-    }
+    amounts.call *= share;
+    for (const ExchangeAmount amount : kRoundAmounts) amounts.*amount *= share;
     return amounts;
   }
   ExchangeCost joined_control() const {
@@ -198,17 +199,13 @@ class Predictor {
     add_own(mode, algorithm, amounts, control_round(by_hosts ? by_hosts_ : size_));
   }
   void add_own(std::int32_t mode, std::int32_t algorithm, const ExchangeCost& amounts, const ExchangeCost& control) {
-    const double hidden =
-        hidden_share_ * (amounts.round * prices_.round + amounts.stage * prices_.stage +
-                         amounts.inside_round * prices_.inside_round + amounts.between_round * prices_.between_round);
+    const double hidden = hidden_share_ * priced(amounts, prices_, kRoundAmounts);
     add(mode, algorithm, amounts, priced(amounts, prices_) - hidden, network_price(amounts) - hidden, control,
         priced(control, prices_), network_price(control));
   }
 
   double network_price(const ExchangeCost& amounts) const {
-    return amounts.round * prices_.round + amounts.stage * prices_.stage + amounts.byte * prices_.byte +
-           amounts.inside_round * prices_.inside_round + amounts.inside_byte * prices_.inside_byte +
-           amounts.between_round * prices_.between_round + amounts.between_byte * prices_.between_byte;
+    return priced(amounts, prices_, kRoundAmounts) + priced(amounts, prices_, kByteAmounts);
   }
 
   ExchangeCost control_round(const ExchangeSize& size) const {
@@ -218,7 +215,8 @@ class Predictor {
 
   /// All-reduces of one bucket; of `local` only what a rank does by itself counts.
   void add_engines(std::int32_t mode, ExchangeCost local, double element_bytes, const std::vector<double>& elements) {
-    local.call = local.round = local.stage = local.byte = local.add = 0;
+    for (const ExchangeAmount amount : kRoundAmounts) local.*amount = 0;
+    local.call = local.byte = local.add = 0;
     ExchangeCost control;
     if (options_.control_parameters > 0) {
       control = {.call = 1, .round = 1};
@@ -238,7 +236,7 @@ class Predictor {
       tree += network_.tree(data);
       hierarchical += network_.hierarchical(data);
     }
-    const double own = priced(local, prices_) - network_price(local);
+    const double own = priced(local, prices_, kOwnAmounts);
     const auto add_one = [&](std::int32_t algorithm, double network, double control_seconds) {
       const double steps = algorithm == GRADSTEP_COST_RING ? 2 * (network_.ranks - 1) : 1;
       ExchangeCost amounts = local;
@@ -300,6 +298,10 @@ void check_count(const char* field, std::int64_t value, std::int64_t least = 1) 
   if (value < least) fail_argument("options.{}: is {}, expected at least {}", field, value, least);
 }
 
+void check_bool(const char* field, std::int32_t value) {
+  if (value != 0 && value != 1) fail_argument("options.{}: is {}, expected 0 or 1", field, value);
+}
+
 void check_bandwidth(const char* field, double value) {
   if (!(value > 0) || !std::isfinite(value)) {
     fail_argument("options.{}: is {}, expected a finite number of bytes a second above 0", field, value);
@@ -308,7 +310,8 @@ void check_bandwidth(const char* field, double value) {
 
 }  // namespace
 
-// Prices: gradstep_cost_options_measure with one thread on one core of an AMD EPYC with AVX-512.
+// Prices: gradstep_cost_options_measure with one thread on one core of an AMD EPYC, with AVX-512; those of codes with
+// AVX2.
 gradstep_cost_options default_cost_options() {
   gradstep_cost_options options{};
   options.element_bytes = 4;
@@ -325,6 +328,8 @@ gradstep_cost_options default_cost_options() {
   options.columns = 1024;
   options.pack_seconds = 0.2e-9;
   options.convert_seconds = 0.4e-9;
+  options.encode_seconds = 0.3e-9;
+  options.decode_seconds = 0.18e-9;
   options.select_seconds = 1.2e-9;
   options.entry_seconds = 3.5e-9;
   options.add_seconds = 0.1e-9;
@@ -360,13 +365,14 @@ void check_cost_options(const gradstep_cost_options& options) {
   if (options.channels < 0 || options.channels > kMostChannels) {
     fail_argument("options.channels: is {}, expected 0 to {}", options.channels, kMostChannels);
   }
-  if (options.no_exchange != 0 && options.no_exchange != 1) {
-    fail_argument("options.no_exchange: is {}, expected 0 or 1", options.no_exchange);
-  }
+  check_bool("no_exchange", options.no_exchange);
+  check_bool("no_stages", options.no_stages);
   check_count("rows", options.rows);
   check_count("columns", options.columns);
   check_at_least("pack_seconds", options.pack_seconds, 0);
   check_at_least("convert_seconds", options.convert_seconds, 0);
+  check_at_least("encode_seconds", options.encode_seconds, 0);
+  check_at_least("decode_seconds", options.decode_seconds, 0);
   check_at_least("select_seconds", options.select_seconds, 0);
   check_at_least("entry_seconds", options.entry_seconds, 0);
   check_at_least("add_seconds", options.add_seconds, 0);

@@ -78,11 +78,13 @@ static void a_processor_is_measured(void** state) {
   (void)state;
   assert_ok(gradstep_context_create(NULL, &context));
   options.pack_seconds = options.convert_seconds = options.select_seconds = options.entry_seconds =
-      options.add_seconds = options.merge_seconds = options.multiply_seconds = -1;
+      options.add_seconds = options.merge_seconds = options.multiply_seconds = options.encode_seconds =
+          options.decode_seconds = -1;
   assert_ok(gradstep_cost_options_measure(&options, context));
   assert_true(options.pack_seconds > 0 && options.convert_seconds > 0 && options.select_seconds > 0 &&
               options.entry_seconds > 0);
   assert_true(options.add_seconds > 0 && options.merge_seconds > 0 && options.multiply_seconds > 0);
+  assert_true(options.encode_seconds > 0 && options.decode_seconds > 0);
   assert_true(options.bandwidth == 125e6 && options.ranks == 1);
   assert_fails(gradstep_cost_options_measure(NULL, context), GRADSTEP_ERR_INVALID_ARGUMENT, "o");
   assert_fails(gradstep_cost_options_measure(&options, NULL), GRADSTEP_ERR_INVALID_ARGUMENT, "context");

@@ -4,8 +4,10 @@
 
 import json
 import math
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -151,6 +153,48 @@ def test_buckets_pay_for_their_rounds():
     assert four[1].seconds - one[1].seconds == pytest.approx(3 * 2 * 15 * 1e-3)
 
 
+def test_the_processor_is_measured_or_given():
+    measured = plan.measure_processor()
+    assert all(0 < seconds < 1e-5 for seconds in measured.values())
+    nothing = dict.fromkeys(measured, 0.0)
+    for name, mode, elements in [
+        ("encode", "int8", 1 + 1 / 16),
+        ("decode", "int4", 3 + 1 / 16),
+        ("convert", "half", 1),
+        ("select", "sparse_topk", 1),
+        ("multiply", "powersgd", 2),
+        ("merge", "adasum_tree", 15 / 16),
+    ]:
+        given = plan.predict(**BASE, processor={**nothing, name: 1e-9})
+        found = next(one for one in given.modes if one.mode == mode)
+        assert found.seconds - found.network_seconds == pytest.approx(elements * (1 << 20) * 1e-9), name
+    # What is given comes before what is measured.
+    given = plan.predict(**BASE, measure=True, processor=nothing)
+    assert all(one.seconds == one.network_seconds for one in given.modes)
+
+
+def test_two_rounds_are_faster_than_trees_where_the_documentation_says():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "gradient_sync.md").read_text()
+    rows = re.findall(r"^\| (\d+) \| ([\d.]+) \| ([\d.]+) \|$", page.partition("### Why there is no tree")[2], re.M)
+    assert [int(ranks) for ranks, *_ in rows] == [8, 16, 32, 64]
+    message = 2e-6
+    for ranks, halving, doubling in rows:
+        levels = math.log2(int(ranks))
+
+        def two_rounds_and_tree(delay, ranks=int(ranks)):
+            # 64 KiB: more than is gathered, less than goes round a ring. Bytes take no time.
+            found = plan.predict(1 << 14, ranks, 1e30, delay, message=message).dense_algorithms
+            seconds = {one.algorithm: one.network_seconds for one in found}
+            return seconds["own"], seconds["tree"]
+
+        for factor, is_faster in [(0.97, False), (1.03, True)]:
+            own, tree = two_rounds_and_tree(factor * float(halving) * message)
+            assert (own < tree) == is_faster, ranks
+            delay = factor * float(doubling) * message
+            own, _ = two_rounds_and_tree(delay)
+            assert (own < levels * (delay + message)) == is_faster, ranks
+
+
 @pytest.mark.parametrize(
     ("change", "text"),
     [
@@ -163,6 +207,8 @@ def test_buckets_pay_for_their_rounds():
         ({"sparsity": 0.0}, r"^sparsity: is 0, expected"),
         ({"rank": 0}, r"^rank: is 0, expected"),
         ({"compute": -1.0}, r"^compute: is -1.0, expected"),
+        ({"processor": {"code": 1.0}}, r"^processor: 'code' is unknown; known: pack, convert, encode"),
+        ({"processor": {"encode": -1.0}}, r"^processor: encode: is -1, expected"),
         ({"dtype": "int8"}, r"^dtype: 'int8' is unknown; known: float32"),
         ({"algorithm": "star"}, r"^algorithm: 'star' is unknown; known: own"),
         ({"algorithm": "hierarchical"}, r"^algorithm: is 'hierarchical', expected ranks_per_host"),
@@ -200,6 +246,8 @@ def test_command_line():
     table = run(*wanted, "--compute", "1s")
     assert table.returncode == 0, table.stderr
     assert "cheapest mode: " in table.stdout and "1 Gbit/s, 5 ms" in table.stdout
+    given = run(*wanted, "--processor", "encode=1us", "decode=1us", "--no-stages", "--json")
+    assert json.loads(given.stdout)["modes"][3]["seconds"] > 25
     found = json.loads(run(*wanted, "--json").stdout)
     expected = plan.predict(25_000_000, 4, 125e6, 5e-3)
     assert found == json.loads(json.dumps(plan.as_json(expected)))
@@ -208,6 +256,8 @@ def test_command_line():
         (["--ranks", "0"], "argument --ranks: is 0, expected 1 to 100000"),
         (["--bandwidth", "fast"], "argument --bandwidth: expected bytes a second"),
         (["--ranks-per-host", "3"], "argument --ranks-per-host: is 3, expected a divisor of ranks (4)"),
+        (["--processor", "encode=fast"], "argument --processor: expected seconds, or a number with a unit"),
+        (["--processor", "code=1ns"], "argument --processor: 'code' is unknown"),
         (["--parameters", "1.5"], "argument --parameters: expected a whole number, found '1.5'"),
     ]:
         refused = run(*wanted, *arguments)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import gradstep
+from gradstep import _native
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORD = json.loads((ROOT / "benchmarks" / "recorded" / "scale.json").read_text())
@@ -26,6 +27,7 @@ def scale():
 
 def test_the_record_is_what_the_planner_says(scale):
     assert RECORD["networks"] == scale.NETWORKS
+    assert RECORD["bucket_elements"] == _native.cost_options().bucket_elements
     for name, network in scale.NETWORKS.items():
         for ranks in scale.RANKS:
             rows = RECORD["forecasts"][name][str(ranks)]
@@ -43,3 +45,16 @@ def test_a_rank_has_a_descriptor_for_each_peer(scale):
     assert many["descriptors"] - few["descriptors"] == pytest.approx(4, abs=0.5)
     recorded = {row["ranks"]: row["descriptors"] for row in RECORD["connected"]}
     assert many["descriptors"] == pytest.approx(recorded[4] + 2, abs=0.5)
+
+
+def test_what_a_rank_raises_is_raised(scale, monkeypatch):
+    ends = gradstep.Communicator.local(3, timeout=0.5)
+
+    def fail_one(rank, world_size, store):
+        if rank == 1:
+            raise OSError("no descriptor is left")
+        return ends[rank]
+
+    monkeypatch.setattr(gradstep.Communicator, "gloo", fail_one)
+    with pytest.raises(OSError, match="no descriptor is left"):
+        scale.connected(3)

@@ -14,7 +14,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +58,9 @@ _ALGORITHMS = {
 _ALL_REDUCES = ("own", "hosts", "ring", "tree", "hierarchical")
 # Gradients in 16 bits are reduced in f32.
 _ELEMENT_BYTES = {"float32": 4, "float64": 8, "float16": 4, "bfloat16": 4}
+# The fields of cost.h for one rank's work on an element end so, and begin so.
+_SECONDS = "_seconds"
+_WORK = ("pack", "convert", "encode", "decode", "select", "entry", "add", "merge", "multiply")
 # Where break-even bandwidths are looked for, in bytes a second, and how finely.
 _SLOWEST, _FASTEST, _STEPS_PER_DECADE = 1e3, 1e14, 20
 
@@ -154,6 +157,8 @@ def predict(
     compute: float | None = None,
     measure: bool = False,
     context: Context | None = None,
+    no_stages: bool = False,
+    processor: Mapping[str, float] | None = None,
 ) -> Plan:
     """Predicts the time and the bytes of one exchange in every mode. Opens no connection.
 
@@ -168,7 +173,9 @@ def predict(
     control all-reduce, of so many parameters. channels: buckets that are under way at once. compute: seconds of a step
     outside the exchange.
     measure: takes the processor's part from this machine, by the threads of `context` (default: one thread), instead
-    of the numbers that are built in.
+    of the numbers that are built in. processor: seconds of one rank's work on an element, as measure_processor() gives
+    them; those that are left out stay.
+    no_stages: the engine gathers few bytes of many ranks directly, as MPI does, not in stages as Gloo.
     """
     if algorithm not in (*_ALL_REDUCES, "best"):
         raise InvalidArgument(f"algorithm: {algorithm!r} is unknown; known: {', '.join(_ALL_REDUCES)}, best")
@@ -194,15 +201,19 @@ def predict(
         "bucket_elements": bucket_elements,
         "control_parameters": control_parameters,
         "channels": channels,
+        "no_stages": int(no_stages),
     }
+    if measure:
+        processor = {**measure_processor(context), **(processor or {})}
+    for name, value in (processor or {}).items():
+        if name not in _WORK:
+            raise InvalidArgument(f"processor: {name!r} is unknown; known: {', '.join(_WORK)}")
+        fields[name + _SECONDS] = value
     for name, value in fields.items():
         try:
             set_number(options, name, value, f"{_argument(name)}:")
         except TypeError as error:
             raise InvalidArgument(str(error)) from error
-    if measure:
-        own = context if context is not None else Context(num_threads=1)
-        _native.cost_options_measure(options, context_pointer(own))
     everything = _predictions(options)
     if algorithm in ("hierarchical", "hosts") and not any(one.algorithm == algorithm for one in everything):
         raise InvalidArgument(
@@ -224,7 +235,22 @@ def predict(
     )
 
 
+def measure_processor(context: Context | None = None) -> dict[str, float]:
+    """Seconds of one rank's work on an element on this machine, by the threads of `context` (default: one thread).
+
+    pack: into a bucket; convert: to 16 bits and back; encode, decode: into and out of 8 bits or 4; select: when the
+    largest are selected; entry: an entry of a sparse list that is summed; add: to a dense sum; merge: by Adasum;
+    multiply: by one column of PowerSGD's factors, orthogonalisation included.
+    """
+    options = _native.cost_options()
+    own = context if context is not None else Context(num_threads=1)
+    _native.cost_options_measure(options, context_pointer(own))
+    return {name: getattr(options, name + _SECONDS) for name in _WORK}
+
+
 def _argument(field: str) -> str:
+    if field.endswith(_SECONDS):
+        return f"processor: {field.removesuffix(_SECONDS)}"
     return "parameters" if field == "elements" else field
 
 
@@ -391,6 +417,11 @@ def as_json(plan: Plan) -> dict[str, Any]:
     }
 
 
+def _parse_work(text: str) -> tuple[str, float]:
+    name, _, seconds = text.partition("=")
+    return name, parse_time(seconds)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m gradstep.plan",
@@ -427,6 +458,14 @@ def _parser() -> argparse.ArgumentParser:
     option("--channels", parse_count, "buckets that are under way at once (1)", default=1, metavar="N")
     option("--compute", parse_time, "of a step outside the exchange: shows whole steps", metavar="T")
     parser.add_argument("--measure", action="store_true", help="take the processor's part from this machine")
+    parser.add_argument(
+        "--processor",
+        type=_parse_work,
+        nargs="+",
+        metavar="WORK=T",
+        help=f"times of a rank's work on an element, as encode=0.3ns; of {', '.join(_WORK)}",
+    )
+    parser.add_argument("--no-stages", action="store_true", help="the engine gathers few bytes directly, as MPI")
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
 
@@ -435,6 +474,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = vars(parser.parse_args(arguments))
     as_text = not options.pop("json")
+    options["processor"] = dict(options["processor"] or ())
     try:
         plan = predict(**options)
     except InvalidArgument as error:

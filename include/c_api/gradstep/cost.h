@@ -11,9 +11,9 @@
  *   OWN           gradstep's own collectives: a round in which every rank sends to every other one takes L + (P - 1) o,
  *                 and a byte ((P - H) H / B + (H - 1) / b) / (P - 1) seconds. An all-reduce of n bytes is one round if
  *                 (P - 1) n <= 64 KiB, else two for each 8 MiB of what a rank owns, and 2 n (P - 1) / P bytes; with
- *                 no_exchange one for each 1 MiB of n, and n (P - 1) bytes. Between more than 16 ranks a gather of at
- *                 most 1 MiB in all takes ceil(log8 P) rounds of L + 7 o, unless no_exchange. (AUTO counts 2 MiB in
- *                 place of 8 on engines whose ranks share memory.)
+ *                 no_exchange one for each 1 MiB of n, and n (P - 1) bytes. Between more than 16 ranks of
+ *                 several hosts a gather of at most 1 MiB in all takes ceil(log8 P) rounds of L + 7 o, unless
+ *                 no_exchange or no_stages. (AUTO counts 2 MiB in place of 8 on engines whose ranks share memory.)
  *   RING          2 (P - 1) (L + o + n / (P B)), the slower of the two links in every step
  *   TREE          recursive halving and doubling, Rabenseifner: 2 log2(P) (L + o) + 2 n (P - 1) / P / B where H is 1;
  *                 the farthest ranks meet first, so that H ranks of a host share its link. 2 (L + o + n H / B) more
@@ -21,10 +21,10 @@
  *   HIERARCHICAL  reduce-scatter and all-gather inside hosts by OWN, and RING or TREE between them, whichever is less
  *   HOSTS         one round inside each host, in which its ranks get their pieces; OWN between the P / H ranks that
  *                 have the same piece; one round inside each host, in which they give the sums. Inside, a round takes
- *                 l + (H - 1) o and a byte 1 / b; between hosts L + (P / H - 1) o and H / B. INT8, INT4 and FP8: f32
- *                 in the first round, codes in two rounds between hosts, and these codes in the last. Adasum: its
- *                 pieces are summed in the first round and merged between hosts; dots are gathered between hosts and
- *                 inside them.
+ *                 l + (H - 1) o and a byte 1 / b; between hosts L + (P / H - 1) o and H / B. Gathers between more
+ *                 than 16 hosts take stages likewise. INT8, INT4 and FP8: f32 in the first round, codes in a round
+ *                 and a gather between hosts, and these codes in the last. Adasum: its pieces are summed in the first
+ *                 round and merged between hosts; dots are gathered between hosts and inside them.
  *
  * Adasum and sparse sums have exchanges of their own. With several channels, the delays of own rounds and of rings are
  * divided by the number of buckets that are under way at once. Nothing else overlaps, and ranks are in step.
@@ -72,15 +72,17 @@ typedef struct gradstep_cost_options {
   int64_t columns;
   /* One rank's work on an element, >= 0; the defaults are those of one core of an AMD EPYC (AVX-512). */
   double pack_seconds;        /* into a bucket */
-  double convert_seconds;     /* to 16 bits or 8, and back */
+  double convert_seconds;     /* to 16 bits, and back */
   double select_seconds;      /* when the largest are selected */
   double entry_seconds;       /* for an entry of a sparse list that is summed */
   double add_seconds;         /* to a dense sum */
   double merge_seconds;       /* into another vector, by Adasum */
   double multiply_seconds;    /* by one column, for PowerSGD */
   int64_t control_parameters; /* > 0: a window has the control all-reduce of so many parameters; 0, the default: none */
-  int32_t channels; /* 0 to 16: buckets under way at once, see gradstep_reducer_options; 0, the default: one */
-  int32_t reserved;
+  int32_t channels;      /* 0 to 16: buckets under way at once, see gradstep_reducer_options; 0, the default: one */
+  int32_t no_stages;     /* bool: the engine gathers few bytes directly, as MPI does; 0, the default: as Gloo does */
+  double encode_seconds; /* as convert_seconds, into codes of 8 bits or 4; 0: half of that */
+  double decode_seconds; /* out of codes; 0: likewise */
 } gradstep_cost_options;
 
 /* One way to exchange all elements once. */
@@ -102,9 +104,10 @@ typedef struct gradstep_cost {
 GRADSTEP_API gradstep_status gradstep_cost_options_init(gradstep_cost_options* o, size_t struct_size) GRADSTEP_NOEXCEPT;
 
 /*
- * pack_seconds to multiply_seconds of *o = what they are here, by the threads of `context`, on data that fits into its
- * caches; takes some milliseconds. o was filled by gradstep_cost_options_init; its other fields stay as they are.
- * Returns: INVALID_ARGUMENT (a NULL, a bad struct_size), OUT_OF_MEMORY, CALLBACK (parallel_for).
+ * pack_seconds to multiply_seconds, encode_seconds and decode_seconds of *o = what they are here, by the threads of
+ * `context`, on data that fits into its caches; takes some milliseconds. o was filled by gradstep_cost_options_init;
+ * its other fields stay as they are. Returns: INVALID_ARGUMENT (a NULL, a bad struct_size), OUT_OF_MEMORY, CALLBACK
+ * (parallel_for).
  */
 GRADSTEP_API gradstep_status gradstep_cost_options_measure(gradstep_cost_options* o,
                                                            gradstep_context* context) GRADSTEP_NOEXCEPT;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/cost_model.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "reduce/reducer_options.h"
@@ -33,7 +34,7 @@ Choice choose(const ExchangeCost& measured, std::int64_t ranks, std::int64_t ele
 }
 
 ExchangeCost network(double round, double byte) {
-  return {.round = round, .byte = byte, .convert = 0.5, .select = 1, .entry = 5};
+  return {.round = round, .byte = byte, .convert = 0.5, .encode = 0.3, .decode = 0.2, .select = 1, .entry = 5};
 }
 
 constexpr std::int64_t kMany = 10000000;
@@ -132,16 +133,38 @@ TEST(CostModel, CodesAreNoCandidatesForF64) {
   }
 }
 
-// A ring has the bytes of a direct sum, and a delay for each step.
+// A ring has the bytes of a direct sum, and a delay for each step; a step is shorter than a round of 7 messages.
 TEST(CostModel, TheDelaysOfARingCount) {
-  const auto prices = network(1000, 0.01);
+  auto prices = network(1000, 0.01);
+  prices.step = 300;
   const Choice direct = choose(prices, 8, kMany);
   const Choice ring = choose(prices, 8, kMany, mode_options(GRADSTEP_REDUCER_AUTO), {.has_ring = true});
   const double pieces = std::ceil(4.0 * kMany / (8.0 * static_cast<double>(kPieceBytes)));
   EXPECT_NEAR(static_cast<double>(ring.stats.predicted_dense_nanoseconds - direct.stats.predicted_dense_nanoseconds),
-              (14 - 2 * pieces) * 1000, 2);
+              14 * 300 - 2 * pieces * 1000, 2);
   // 16 bits are summed in the order of ranks.
   EXPECT_EQ(ring.stats.predicted_half_nanoseconds, direct.stats.predicted_half_nanoseconds);
+}
+
+// Each of 4 ranks encodes all of its elements and a quarter of the sum. It reads both again for its residual, a quarter
+// of all ranks' elements, and the whole sum.
+TEST(CostModel, WhatCodesTakeOfAProcessorCounts) {
+  const auto int8_alone = auto_of(1 << GRADSTEP_REDUCER_INT8);
+  const auto predicted = [&](double encode, double decode) {
+    ExchangeCost prices{.round = 1000, .byte = 0.01};
+    prices.encode = encode;
+    prices.decode = decode;
+    return static_cast<double>(choose(prices, 4, kMany, int8_alone).stats.predicted_int8_nanoseconds);
+  };
+  EXPECT_NEAR(predicted(1, 0) - predicted(0, 0), 1.25 * kMany, 2);
+  EXPECT_NEAR(predicted(0, 1) - predicted(0, 0), 3.25 * kMany, 2);
+  // On a fast network it is no longer free.
+  auto prices = network(1000, 0.2);
+  const auto either = auto_of(1 << GRADSTEP_REDUCER_DENSE | 1 << GRADSTEP_REDUCER_INT8);
+  prices.encode = prices.decode = 0.01;
+  EXPECT_EQ(choose(prices, 4, kMany, either).options.mode, GRADSTEP_REDUCER_INT8);
+  prices.encode = prices.decode = 1;
+  EXPECT_EQ(choose(prices, 4, kMany, either).options.mode, GRADSTEP_REDUCER_DENSE);
 }
 
 // 16 ranks on 4 hosts. By hosts there are two rounds more, and a quarter of the bytes between hosts.
@@ -185,6 +208,25 @@ TEST_P(AutoOnEngines, RanksChooseAlikeAndSayWhat) {
       EXPECT_GT(stats[k].predicted_dense_nanoseconds, 0);
       EXPECT_EQ(stats[k].exchanges, 1);
     }
+  }
+}
+
+// What a step takes is measured between neighbours, where sums go round a ring.
+TEST(Auto, RanksOfARingChooseAlike) {
+  const auto known = engines();
+  if (std::ranges::find(known, "gloo") == known.end()) GTEST_SKIP() << "no ring";
+  constexpr std::int32_t kRanks = 4;
+  CommSettings settings;
+  settings.reduction_order = GRADSTEP_REDUCTION_ENGINE;
+  std::vector<gradstep_bucket_statistics> all(kRanks);
+  run(make_world("gloo", kRanks, settings), [&](Communicator& comm) {
+    const Reducer reducer(make_context(), comm, mode_options(GRADSTEP_REDUCER_AUTO), make_schema({{1 << 20}}));
+    all[static_cast<std::size_t>(comm.rank())] = reducer.bucket_stats()[0];
+  });
+  for (const auto& stats : all) {
+    EXPECT_EQ(stats.mode, all[0].mode);
+    EXPECT_EQ(stats.predicted_dense_nanoseconds, all[0].predicted_dense_nanoseconds);
+    EXPECT_GT(stats.predicted_dense_nanoseconds, 1);
   }
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "reduce/predicted_costs.h"
+#include "reduce/reducer_options.h"
 #include "unit/reduce/world_reduce.h"
 
 namespace gradstep::test {
@@ -183,21 +184,65 @@ TEST(ExchangeCost, ARoundOfARingIsWhatEachRankPassesOn) {
   }
 }
 
+/// 17 chunks: the pieces of 17 ranks, or hosts, are equal.
+const Matrix kChunks{272, 1024, false};
+constexpr std::int32_t kManyRanks = 17;
+
+ExchangeSize size_of(const Matrix& matrix) {
+  ExchangeSize size{.ranks = kManyRanks, .has_stages = true};
+  size.elements = static_cast<double>(matrix.rows * matrix.columns);
+  return size;
+}
+
 TEST(ExchangeCost, GathersBetweenManyRanksTakeARoundForEachStage) {
   if (!has_gloo()) GTEST_SKIP() << "no stages";
-  constexpr std::int32_t kManyRanks = 17;
   const World world = make_world("gloo", kManyRanks);
-  const Matrix matrix{16, 16, false};
-  ExchangeSize size{.ranks = kManyRanks, .elements = 256, .has_stages = true};
-  const auto expect_stages = [&](std::int32_t mode, const ExchangeCost& expected, double stages) {
-    const Counted counted = count_window(world, mode_options(mode), matrix);
-    EXPECT_EQ(expected.stage, stages) << mode_name(mode);
-    EXPECT_EQ(static_cast<double>(counted.rounds), expected.rounds()) << mode_name(mode);
-    EXPECT_NEAR(counted.bytes, expected.bytes(), 0.5) << mode_name(mode);
+  const auto expect_stages = [&](const gradstep_reducer_options& options, const Matrix& matrix,
+                                 const ExchangeCost& expected, double stages) {
+    const Counted counted = count_window(world, options, matrix);
+    EXPECT_EQ(expected.stage, stages) << mode_name(options.mode);
+    EXPECT_EQ(static_cast<double>(counted.rounds), expected.rounds()) << mode_name(options.mode);
+    EXPECT_NEAR(counted.bytes, expected.bytes(), 0.5) << mode_name(options.mode);
   };
-  expect_stages(GRADSTEP_REDUCER_DENSE, dense_cost(size), 2);
-  expect_stages(GRADSTEP_REDUCER_ADASUM_TREE, adasum_tree_cost(size), 2);
-  expect_stages(GRADSTEP_REDUCER_INT8, coded_cost(size, kernels::NumberCode::octaves), 2);
+  const Matrix small{16, 16, false};
+  expect_stages(mode_options(GRADSTEP_REDUCER_DENSE), small, dense_cost(size_of(small)), 2);
+  expect_stages(mode_options(GRADSTEP_REDUCER_ADASUM_TREE), small, adasum_tree_cost(size_of(small)), 2);
+  expect_stages(mode_options(GRADSTEP_REDUCER_INT8), small, coded_cost(size_of(small), kernels::NumberCode::octaves),
+                2);
+  // The dots of five levels of merges.
+  expect_stages(mode_options(GRADSTEP_REDUCER_ADASUM_TREE), kChunks, adasum_tree_cost(size_of(kChunks)), 10);
+  auto in_half = mode_options(GRADSTEP_REDUCER_HALF);
+  in_half.half_sum = GRADSTEP_HALF_SUM_FP16;
+  const Matrix divisible{kManyRanks, 16, false};
+  expect_stages(in_half, divisible, half_cost(size_of(divisible), /*in_half=*/true), 2);
+}
+
+// One host has two ranks, which makes it those that have most rounds; 16 have one.
+TEST(ExchangeCost, GathersBetweenManyHostsTakeARoundForEachStage) {
+  if (!has_gloo()) GTEST_SKIP() << "no stages";
+  const World world = make_world("gloo", kManyRanks + 1);
+  std::vector<std::uint64_t> hosts{1};
+  for (std::uint64_t host = 1; host <= kManyRanks; ++host) hosts.push_back(host);
+  run(world, [&](Communicator& comm) { comm.group_by_hosts(hosts, comm.deadline()); });
+  const auto sums = [](const Matrix& matrix) {
+    ExchangeSize size = size_of(matrix);
+    size.ranks = kManyRanks + 1;
+    size.by_hosts = true;
+    size.hosts = kManyRanks;
+    size.ranks_inside = 2;
+    return size;
+  };
+  const auto expect_stages = [&](std::int32_t mode, const Matrix& matrix, const ExchangeCost& expected, double stages) {
+    const Counted counted = count_window(world, mode_options(mode), matrix);
+    EXPECT_EQ(expected.between_stage, stages) << mode_name(mode);
+    EXPECT_EQ(static_cast<double>(counted.rounds), expected.rounds()) << mode_name(mode);
+  };
+  const Matrix small{16, 16, false};
+  expect_stages(GRADSTEP_REDUCER_DENSE, small, dense_cost(sums(small)), 2);
+  for (const std::int32_t mode : kCodedModes) {
+    expect_stages(mode, small, coded_cost(sums(small), code_of(mode)), 2);
+  }
+  expect_stages(GRADSTEP_REDUCER_ADASUM_TREE, kChunks, adasum_tree_cost(sums(kChunks)), 10);
 }
 
 // What engines have, TREE or another, is one call and one round.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "reduce/cost_model.h"
 #include "unit/reduce/world_reduce.h"
@@ -22,7 +23,8 @@ gradstep_cost_options plain_options() {
   options.latency = 1e-3;
   options.message = 0;
   options.pack_seconds = options.convert_seconds = options.select_seconds = options.entry_seconds =
-      options.add_seconds = options.merge_seconds = options.multiply_seconds = 0;
+      options.add_seconds = options.merge_seconds = options.multiply_seconds = options.encode_seconds =
+          options.decode_seconds = 0;
   return options;
 }
 
@@ -109,6 +111,45 @@ TEST(PredictedCosts, SmallGathersBetweenManyRanksGoInStages) {
   }
 }
 
+TEST(PredictedCosts, GathersGoDirectlyInsideAHostAndOnEnginesWithoutStages) {
+  auto options = plain_options();
+  options.elements = options.bucket_elements = 10;
+  options.ranks = 64;
+  const auto rounds = [&] { return find(predict_costs(options), GRADSTEP_REDUCER_DENSE, GRADSTEP_COST_OWN).rounds; };
+  EXPECT_EQ(rounds(), 2);
+  options.no_stages = 1;
+  EXPECT_EQ(rounds(), 1);
+  options.no_stages = 0;
+  options.ranks_per_host = 64;
+  EXPECT_EQ(rounds(), 1);
+  options.ranks_per_host = 32;
+  EXPECT_EQ(rounds(), 2);
+}
+
+// 64 hosts of eight ranks. Codes between hosts travel in a round of 63 messages, and in two stages of 7.
+TEST(PredictedCosts, CodesBetweenManyHostsAreGatheredInStages) {
+  auto options = host_options();
+  options.ranks = 512;
+  options.message = 1e-5;
+  const double message = 8 + 8 * 260;  // of 2^20 elements in 8 * 64 pieces: a count, and eight blocks
+  const double inside = 2 * (1e-6 + 7e-5) + (kData + 512 * message) * 7 / 8 / 1e10;
+  const double between = (1e-3 + 63e-5) + 2 * (1e-3 + 7e-5) + 2 * 63 * message * 8 / 1e9;
+  for (const std::int32_t mode : {GRADSTEP_REDUCER_INT8, GRADSTEP_REDUCER_FP8_E4M3, GRADSTEP_REDUCER_FP8_E5M2}) {
+    const gradstep_cost cost = find(predict_costs(options), mode, GRADSTEP_COST_HOSTS);
+    EXPECT_EQ(cost.rounds, 2 + 1 + 2);
+    EXPECT_NEAR(cost.seconds, inside + between, kExact * (inside + between)) << mode;
+  }
+}
+
+// Lists of so many bytes are beyond every integer.
+TEST(PredictedCosts, HugeMessagesAreGatheredDirectly) {
+  auto options = plain_options();
+  options.elements = options.bucket_elements = std::numeric_limits<std::int64_t>::max();
+  options.sparsity = 1;
+  options.ranks = 32;
+  EXPECT_EQ(find(predict_costs(options), GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_COST_SPARSE_GATHER).rounds, 1);
+}
+
 TEST(PredictedCosts, AHierarchySendsTheDataThroughAHostsLinkOnce) {
   const auto options = host_options();
   const double inside = 2 * (1e-6 + kData * 7 / 8 / 1e10);
@@ -162,6 +203,19 @@ TEST(PredictedCosts, TheProcessorsWorkIsAdded) {
   }
 }
 
+TEST(PredictedCosts, OptionsWithoutThePricesOfCodesTakeHalfOfAConversion) {
+  auto options = plain_options();
+  const auto own_seconds = [&] {
+    const gradstep_cost cost = find(predict_costs(options), GRADSTEP_REDUCER_INT8, GRADSTEP_COST_OWN);
+    return cost.seconds - cost.network_seconds;
+  };
+  options.convert_seconds = 2e-9;
+  const double halves = own_seconds();
+  options.encode_seconds = options.decode_seconds = 1e-9;
+  EXPECT_NEAR(own_seconds(), halves, kExact);
+  EXPECT_NEAR(halves, (1 << 20) * (4 + 2.0 / 16) * 1e-9, kExact);
+}
+
 TEST(PredictedCosts, OneRankSendsNothing) {
   auto options = plain_options();
   options.ranks = 1;
@@ -205,6 +259,9 @@ TEST(PredictedCosts, BadOptionsAreNamed) {
   expect_bad("options.sparsity", [](auto& o) { o.sparsity = 1.5; });
   expect_bad("options.rank", [](auto& o) { o.rank = 0; });
   expect_bad("options.no_exchange", [](auto& o) { o.no_exchange = 2; });
+  expect_bad("options.no_stages", [](auto& o) { o.no_stages = -1; });
+  expect_bad("options.encode_seconds", [](auto& o) { o.encode_seconds = -1; });
+  expect_bad("options.decode_seconds", [&](auto& o) { o.decode_seconds = nan; });
   expect_bad("options.rows", [](auto& o) { o.rows = 0; });
   expect_bad("options.columns", [](auto& o) { o.columns = 0; });
   expect_bad("options.control_parameters", [](auto& o) { o.control_parameters = -1; });
@@ -213,8 +270,8 @@ TEST(PredictedCosts, BadOptionsAreNamed) {
 
 TEST(PredictedCosts, AProcessorIsMeasured) {
   const ExchangeCost prices = measure_processor(*make_context());
-  for (const double price :
-       {prices.pack, prices.convert, prices.select, prices.entry, prices.add, prices.merge, prices.multiply}) {
+  for (const double price : {prices.pack, prices.convert, prices.encode, prices.decode, prices.select, prices.entry,
+                             prices.add, prices.merge, prices.multiply}) {
     EXPECT_GT(price, 0);
     EXPECT_LT(price, 10000);
   }

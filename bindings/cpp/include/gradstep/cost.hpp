@@ -23,6 +23,8 @@ inline void measure(CostOptions& options, const Context& context) {
   options.add_seconds = c.add_seconds;
   options.merge_seconds = c.merge_seconds;
   options.multiply_seconds = c.multiply_seconds;
+  options.encode_seconds = c.encode_seconds;
+  options.decode_seconds = c.decode_seconds;
 }
 
 /// One record for each mode and each way to exchange its data. Opens no connection.

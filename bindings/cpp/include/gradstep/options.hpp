@@ -322,6 +322,9 @@ struct CostOptions {
   double multiply_seconds = library().multiply_seconds;
   std::int64_t control_parameters = library().control_parameters;
   std::int32_t channels = library().channels;
+  bool no_stages = library().no_stages != 0;
+  double encode_seconds = library().encode_seconds;
+  double decode_seconds = library().decode_seconds;
 
   static const gradstep_cost_options& library() {
     return detail::defaults<gradstep_cost_options, gradstep_cost_options_init>();
@@ -352,6 +355,9 @@ struct CostOptions {
     made.multiply_seconds = multiply_seconds;
     made.control_parameters = control_parameters;
     made.channels = channels;
+    made.no_stages = no_stages ? 1 : 0;
+    made.encode_seconds = encode_seconds;
+    made.decode_seconds = decode_seconds;
     return made;
   }
 };

@@ -235,7 +235,9 @@ struct gradstep_cost_options
     multiply_seconds::Float64
     control_parameters::Int64
     channels::Int32
-    reserved::Int32
+    no_stages::Int32
+    encode_seconds::Float64
+    decode_seconds::Float64
 end
 
 struct gradstep_cost
@@ -560,6 +562,7 @@ const FIELD_WORDS = Dict{Tuple{DataType, Symbol}, Any}(
     (gradstep_comm_vtable, :rank_ordered) => Bool,
     (gradstep_context_options, :log_level) => gradstep_log_level,
     (gradstep_cost_options, :no_exchange) => Bool,
+    (gradstep_cost_options, :no_stages) => Bool,
     (gradstep_cost, :mode) => gradstep_reducer_mode,
     (gradstep_cost, :algorithm) => gradstep_cost_algorithm,
     (gradstep_sgd_options, :nesterov) => Bool,

@@ -1305,13 +1305,15 @@ pub struct gradstep_cost_options {
     pub multiply_seconds: f64,
     pub control_parameters: i64,
     pub channels: i32,
-    pub reserved: i32,
+    pub no_stages: i32,
+    pub encode_seconds: f64,
+    pub decode_seconds: f64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of gradstep_cost_options",
-    ][::core::mem::size_of::<gradstep_cost_options>() - 184usize];
+    ][::core::mem::size_of::<gradstep_cost_options>() - 200usize];
     [
         "Alignment of gradstep_cost_options",
     ][::core::mem::align_of::<gradstep_cost_options>() - 8usize];
@@ -1391,8 +1393,14 @@ const _: () = {
         "Offset of field: gradstep_cost_options::channels",
     ][::core::mem::offset_of!(gradstep_cost_options, channels) - 176usize];
     [
-        "Offset of field: gradstep_cost_options::reserved",
-    ][::core::mem::offset_of!(gradstep_cost_options, reserved) - 180usize];
+        "Offset of field: gradstep_cost_options::no_stages",
+    ][::core::mem::offset_of!(gradstep_cost_options, no_stages) - 180usize];
+    [
+        "Offset of field: gradstep_cost_options::encode_seconds",
+    ][::core::mem::offset_of!(gradstep_cost_options, encode_seconds) - 184usize];
+    [
+        "Offset of field: gradstep_cost_options::decode_seconds",
+    ][::core::mem::offset_of!(gradstep_cost_options, decode_seconds) - 192usize];
 };
 #[repr(C)]
 #[derive(Debug, Default, Copy, Clone)]

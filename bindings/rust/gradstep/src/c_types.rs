@@ -552,7 +552,7 @@ options! {
         /// One rank's work on an element, >= 0; the defaults are those of one core of an AMD EPYC (AVX-512). into a
         /// bucket.
         pack_seconds: f64,
-        /// To 16 bits or 8, and back.
+        /// To 16 bits, and back.
         convert_seconds: f64,
         /// When the largest are selected.
         select_seconds: f64,
@@ -568,6 +568,12 @@ options! {
         control_parameters: i64,
         /// 0 to 16: buckets under way at once, see gradstep_reducer_options; 0, the default: one.
         channels: i32,
+        /// The engine gathers few bytes directly, as MPI does; 0, the default: as Gloo does.
+        no_stages: bool,
+        /// As convert_seconds, into codes of 8 bits or 4; 0: half of that.
+        encode_seconds: f64,
+        /// Out of codes; 0: likewise.
+        decode_seconds: f64,
     }
 }
 record! {

@@ -26,7 +26,9 @@ impl CostOptions {
             .entry_seconds(raw.entry_seconds)
             .add_seconds(raw.add_seconds)
             .merge_seconds(raw.merge_seconds)
-            .multiply_seconds(raw.multiply_seconds))
+            .multiply_seconds(raw.multiply_seconds)
+            .encode_seconds(raw.encode_seconds)
+            .decode_seconds(raw.decode_seconds))
     }
 
     /// What each mode costs by each algorithm.
