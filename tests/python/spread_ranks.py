@@ -154,7 +154,7 @@ def owners(rank, world_size):
     backward(parameters, 0)
     optimizer.step()
     (part,) = optimizer._layout.parts.values()
-    assert sorted(part._owners) == sorted(list(range(world_size)) * (8 // world_size))
+    assert sorted(part._owner_of) == sorted(list(range(world_size)) * (8 // world_size))
     assert part.optimizer.memory().state_bytes == 8 * 32 * 8 * 4 // world_size, "a rank has its share of the momenta"
 
 

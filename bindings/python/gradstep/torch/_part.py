@@ -108,8 +108,12 @@ class Part:
         self._group_of: list[int] = []
         self._whole_rule = whole_rule
         """The name of a rule that needs whole tensors."""
-        self._spreads: list[Spread | None] = []
-        self._owners: list[int | None] = []
+        self.spreads: list[Spread] = []
+        """How parameters are spread, of those that are."""
+        self.has_owners = False
+        """Whether reading the state is collective."""
+        self._spread_of: list[Spread | None] = []
+        self._owner_of: list[int | None] = []
         self._dealing = Owners()
 
     def add_group(self, listed: Mapping[Tensor, int], names: list[str]) -> int:
@@ -135,8 +139,10 @@ class Part:
             self.behind.update(dict.fromkeys(range(first, len(self.parameters)), 0))
         self._described += map(_description, parameters)
         self._group_of += [group] * len(parameters)
-        self._spreads += spreads
-        self._owners += owners
+        self._spread_of += spreads
+        self._owner_of += owners
+        self.spreads += filter(None, spreads)
+        self.has_owners = any(owner is not None for owner in self._owner_of)
         self.pushed.append({})
         self.version += 1
         return group
@@ -162,19 +168,9 @@ class Part:
         shape = spread.shape if owner == spread.member else (0,) * len(spread.shape)
         return torch.empty(shape, dtype=parameter.dtype, device=self.device)
 
-    @property
-    def spreads(self) -> list[Spread]:
-        """How parameters are spread, of those that are."""
-        return [spread for spread in self._spreads if spread is not None]
-
-    @property
-    def has_owners(self) -> bool:
-        """Whether reading the state is collective."""
-        return any(owner is not None for owner in self._owners)
-
     def _told(self, i: int, make: Callable[[], Told]) -> Told:
         """What the rank that has the state of parameter i makes. Collective for one that has an owner."""
-        spread, owner = self._spreads[i], self._owners[i]
+        spread, owner = self._spread_of[i], self._owner_of[i]
         return make() if spread is None or owner is None else spread.told(owner, make)
 
     def gradients(self) -> list[Tensor | None]:
@@ -185,13 +181,13 @@ class Part:
             parameter.grad
             if parameter.grad is None or spread is None
             else spread.local_of(f"gradient of {name!r}", parameter.grad)
-            for parameter, spread, name in zip(self.parameters, self._spreads, self.names, strict=True)
+            for parameter, spread, name in zip(self.parameters, self._spread_of, self.names, strict=True)
         ]
 
     def pieces(self, calls: Sequence[Call]) -> list[tuple[Spread | None, Tensor]]:
         """The gradients that calls step by, with how they are spread."""
         found = {i: grads[i] for _, stepped, grads in calls for i in stepped}
-        return [(self._spreads[i], grad) for i, grad in found.items() if grad is not None]
+        return [(self._spread_of[i], grad) for i, grad in found.items() if grad is not None]
 
     def push(self, local: int, values: Mapping[str, Number]) -> None:
         """Hands over the hyper-parameters of a group that have changed; those on the device are copied there."""
@@ -311,7 +307,7 @@ class Part:
         """Makes the calls with whole tensors at their owners, and with empty ones elsewhere. Collective."""
         grads = {i: grads[i] for _, stepped, grads in calls for i in stepped}
         away, items = [], []
-        for i, (spread, owner) in enumerate(zip(self._spreads, self._owners, strict=True)):
+        for i, (spread, owner) in enumerate(zip(self._spread_of, self._owner_of, strict=True)):
             if spread is None or owner is None:
                 continue
             grad = grads.get(i)
@@ -402,7 +398,7 @@ class Part:
 
     def saved(self, i: int) -> dict[str, SavedTensor]:
         """The state of parameter i under torch's names, but for its step."""
-        spread, owner = self._spreads[i], self._owners[i]
+        spread, owner = self._spread_of[i], self._owner_of[i]
         if spread is None:
             return self._saved(i)
         if owner is None:
@@ -477,7 +473,7 @@ class Part:
         if not any(name in entry for name in ("step", *self.state_names(i))):
             return 0  # a user's own things alone
         count = self._count_of(label, entry)
-        spread, owner = self._spreads[i], self._owners[i]
+        spread, owner = self._spread_of[i], self._owner_of[i]
         if spread is not None and owner is not None:
             entry = {
                 name: value.full_tensor() if is_spread(value) else value  # collective

@@ -33,7 +33,7 @@ def is_spread(tensor: object) -> bool:
 
 def local(tensor: Tensor) -> Tensor:
     """What this rank has of a DTensor; any other tensor as it is."""
-    return tensor._local_tensor if is_spread(tensor) else tensor  # type: ignore[attr-defined, no-any-return]
+    return tensor._local_tensor if is_spread(tensor) else tensor
 
 
 class Spread:
@@ -65,7 +65,7 @@ class Spread:
     def group(self) -> dist.ProcessGroup:
         """Made by all of its ranks at the first use."""
         if len(self._dims) == 1:
-            return self.mesh.get_group(self._dims[0])  # type: ignore[no-any-return]
+            return self.mesh.get_group(self._dims[0])
         return _group_of(self.ranks)
 
     def check_parts(self, rule: str) -> None:
@@ -79,12 +79,10 @@ class Spread:
 
     def part(self, whole: Tensor, member: int) -> Tensor:
         """The view of a whole tensor that a member has."""
-        sizes = [self.mesh.size(d) for d in self._dims]
-        places = []
-        for size in reversed(sizes):
-            member, place = divmod(member, size)
-            places.insert(0, place)
-        cuts = list(zip(self._dims, sizes, places, strict=True))
+        cuts = []
+        for d in reversed(self._dims):
+            member, place = divmod(member, self.mesh.size(d))
+            cuts.insert(0, (d, self.mesh.size(d), place))
         # FSDP2 cuts what tensor parallelism, to the right of it in the mesh, has cut before.
         for d, size, place in sorted(cuts, key=lambda cut: hasattr(self.placements[cut[0]], "split_factor")):
             axis = self.placements[d].dim
