@@ -18,7 +18,7 @@ from torch.distributed.checkpoint.state_dict import (
     get_optimizer_state_dict,
     set_optimizer_state_dict,
 )
-from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
@@ -54,6 +54,7 @@ def meshes(world_size):
     """Meshes with placements of a matrix."""
     flat = init_device_mesh("cpu", (world_size,))
     found = [(flat, [Shard(0)]), (flat, [Shard(1)]), (flat, [Replicate()])]
+    found.append((DeviceMesh("cpu", list(reversed(range(world_size)))), [Shard(0)]))
     if world_size == 4:
         square = init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp"))
         pairs = [

@@ -136,7 +136,8 @@ class Optimizer(torch.optim.Optimizer):
         max_norm: clips the norm over all scaled gradients, as torch.nn.utils.clip_grad_norm_ does.
         clip_value: then clips each element.
 
-        `last_step` tells what was done, the norm included. Collective while the state is sharded.
+        `last_step` tells what was done, the norm included. Collective while the state is sharded, and for DTensors: the
+        norm and a GradScaler's findings are those of all ranks.
 
         On a CUDA device the step is queued on torch's current stream and not waited for, a GradScaler's or a
         scheduler's numbers on the device included; it may be captured in a CUDA graph.
@@ -432,7 +433,8 @@ class Optimizer(torch.optim.Optimizer):
         """State tensors and the step count by parameter, as torch has them; parameters without a step have none.
 
         Tensors are views of gradstep's memory, or copies where state is kept in another form (8 bits, sharded). What is
-        edited is taken over, or refused, by the next step. Collective while the state is sharded.
+        edited is taken over, or refused, by the next step. Collective while the state is sharded, and where DTensors
+        are stepped by a rule that needs whole tensors.
         """
         self._viewed = True
         return self._shown.hand_out(self._layout.parts.values())

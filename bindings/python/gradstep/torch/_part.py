@@ -61,8 +61,8 @@ class Part:
     torch counts the steps of every parameter; gradstep those of an optimizer. `count` is the optimizer's, `behind` has
     the parameters that have made another number: gradients were missing, or they joined later, or a user says so.
 
-    Where a parameter is spread over ranks, gradstep has this rank's shard. Where the rule needs whole tensors, it has the
-    whole at the parameter's owner, and an empty tensor elsewhere: then reading the state is collective.
+    Where a parameter is spread over ranks, gradstep has this rank's shard. Where the rule needs whole tensors, it has
+    the whole at the parameter's owner, and an empty tensor elsewhere: then reading the state is collective.
 
     On a CUDA device steps are queued, and may be skipped or replayed there: the count is asked for when it is needed,
     and `outcome` is what the last step tells on the device: applied, norm, clip coefficient, count.

@@ -54,7 +54,9 @@ class Spread:
             raise Unsupported(f"{label}: this rank is not in its mesh {self.mesh}")
         self._dims = [d for d, placement in enumerate(self.placements) if not placement.is_replicate()]
         index = tuple(slice(None) if d in self._dims else coordinate[d] for d in range(self.mesh.ndim))
-        self.ranks: tuple[int, ...] = tuple(self.mesh.mesh[index].flatten().tolist())
+        in_mesh = self.mesh.mesh[index].flatten().tolist()
+        self.ranks: tuple[int, ...] = tuple(sorted(in_mesh))  # as torch orders a group
+        self._places = [in_mesh.index(rank) for rank in self.ranks]
         self.member = self.ranks.index(dist.get_rank())
         self._local_shape = local(parameter).shape
 
@@ -79,9 +81,10 @@ class Spread:
 
     def part(self, whole: Tensor, member: int) -> Tensor:
         """The view of a whole tensor that a member has."""
-        cuts = []
+        cuts: list[tuple[int, int, int]] = []
+        rest = self._places[member]
         for d in reversed(self._dims):
-            member, place = divmod(member, self.mesh.size(d))
+            rest, place = divmod(rest, self.mesh.size(d))
             cuts.insert(0, (d, self.mesh.size(d), place))
         # FSDP2 cuts what tensor parallelism, to the right of it in the mesh, has cut before.
         for d, size, place in sorted(cuts, key=lambda cut: hasattr(self.placements[cut[0]], "split_factor")):
@@ -125,9 +128,10 @@ class Spread:
 
     def told(self, owner: int, make: Callable[[], Told]) -> Told:
         """What the owner makes, on all ranks of the group. Collective."""
-        box = [make() if owner == self.member else None]
+        box: list[Any] = [make() if owner == self.member else None]
         dist.broadcast_object_list(box, self.ranks[owner], group=self.group)
-        return box[0]  # type: ignore[return-value]
+        found: Told = box[0]
+        return found
 
 
 _groups: dict[tuple[int, ...], dist.ProcessGroup] = {}
@@ -136,7 +140,7 @@ _groups: dict[tuple[int, ...], dist.ProcessGroup] = {}
 def _group_of(ranks: tuple[int, ...]) -> dist.ProcessGroup:
     """The group of ranks along several dimensions of a mesh. Collective among them at the first call."""
     if ranks == tuple(range(dist.get_world_size())):
-        return dist.group.WORLD  # type: ignore[return-value]
+        return dist.group.WORLD
     known = _groups.get(ranks)
     if known is None or known not in dist.distributed_c10d._world.pg_map:
         known = _groups[ranks] = dist.new_group(list(ranks), use_local_synchronization=True)
