@@ -67,6 +67,7 @@ def test_transformer():
         ("resume_elsewhere", "resumed on 1: the same bits"),
         ("lost_peer", "2 survivors made 12 steps and have the same bits"),
         ("mixed_precision", "skipped step 5 and halved the scale"),
+        ("own_shards", "3 ranks with shards have the numbers of one with the whole"),
     ],
 )
 def test_how_to(program, says):
