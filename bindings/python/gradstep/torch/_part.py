@@ -402,9 +402,9 @@ class Part:
         if spread is None:
             return self._saved(i)
         if owner is None:
-            shape = local(self.parameters[i]).shape
+            numbers = {*NUMBERS, *self._torch_state.counted}
             return {
-                name: SavedTensor(spread.shown(kept.tensor), kept.is_copy) if kept.tensor.shape == shape else kept
+                name: kept if name in numbers else SavedTensor(spread.shown(kept.tensor), kept.is_copy)
                 for name, kept in self._saved(i).items()
             }
         told = spread.told(owner, lambda: {name: kept.tensor.cpu() for name, kept in self._saved(i).items()})
