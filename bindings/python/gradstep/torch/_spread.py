@@ -54,14 +54,12 @@ class Spread:
             raise Unsupported(f"{label}: this rank is not in its mesh {self.mesh}")
         self._dims = [d for d, placement in enumerate(self.placements) if not placement.is_replicate()]
         index = tuple(slice(None) if d in self._dims else coordinate[d] for d in range(self.mesh.ndim))
-        in_mesh = self.mesh.mesh[index].flatten().tolist()
-        self.ranks: tuple[int, ...] = tuple(sorted(in_mesh))  # as torch orders a group
-        self._places = [in_mesh.index(rank) for rank in self.ranks]
+        self.ranks: tuple[int, ...] = tuple(self.mesh.mesh[index].flatten().tolist())
         self.member = self.ranks.index(dist.get_rank())
         self._local_shape = local(parameter).shape
 
     def _words(self) -> str:
-        return f"({', '.join(map(str, self.placements))})"
+        return f"({', '.join(map(repr, self.placements))})"
 
     @property
     def group(self) -> dist.ProcessGroup:
@@ -82,9 +80,8 @@ class Spread:
     def part(self, whole: Tensor, member: int) -> Tensor:
         """The view of a whole tensor that a member has."""
         cuts: list[tuple[int, int, int]] = []
-        rest = self._places[member]
         for d in reversed(self._dims):
-            rest, place = divmod(rest, self.mesh.size(d))
+            member, place = divmod(member, self.mesh.size(d))
             cuts.insert(0, (d, self.mesh.size(d), place))
         # FSDP2 cuts what tensor parallelism, to the right of it in the mesh, has cut before.
         for d, size, place in sorted(cuts, key=lambda cut: hasattr(self.placements[cut[0]], "split_factor")):
