@@ -402,9 +402,11 @@ class Part:
         if spread is None:
             return self._saved(i)
         if owner is None:
-            numbers = {*NUMBERS, *self._torch_state.counted}
+            shape, numbers = local(self.parameters[i]).shape, {*NUMBERS, *self._torch_state.counted}
             return {
-                name: kept if name in numbers else SavedTensor(spread.shown(kept.tensor), kept.is_copy)
+                name: SavedTensor(spread.shown(kept.tensor), kept.is_copy)
+                if name not in numbers and kept.tensor.shape == shape
+                else kept
                 for name, kept in self._saved(i).items()
             }
         told = spread.told(owner, lambda: {name: kept.tensor.cpu() for name, kept in self._saved(i).items()})
@@ -497,7 +499,7 @@ class Part:
                 elif "." not in name and tuple(value.shape) != (shape := self._shape_of(i, ours)):
                     of = "expected" if ours in self._torch_state.shapes else "the parameter has"
                     raise Mismatch(f"{label}: {name!r} has shape {tuple(value.shape)}, {of} {shape}")
-                elif spread is not None and owner is None and "." not in name:
+                elif spread is not None and owner is None and value.shape == spread.shape:
                     value = spread.shard_of(value)
                 if ours in self._torch_state.shapes:
                     value = value.reshape(-1)
