@@ -158,6 +158,56 @@ def owners(rank, world_size):
     assert part.optimizer.memory().state_bytes == 8 * 32 * 8 * 4 // world_size, "a rank has its share of the momenta"
 
 
+def an_owner_that_fails(rank, world_size):
+    parameters = spread_model(init_device_mesh("cpu", (world_size,)), [Shard(0)], [(32, 8)] * 8)
+    optimizer = adapters.Muon(parameters, lr=0.02)
+    backward(parameters, 0)
+    if rank == 1:
+
+        def fail(*arguments, **options):
+            raise ArithmeticError("of this rank alone")
+
+        (part,) = optimizer._layout.parts.values()
+        part.optimizer.step = fail
+        refuses(ArithmeticError, "of this rank alone", optimizer.step)
+    else:
+        refuses(gradstep.Aborted, "rank 1 could not step", optimizer.step)
+
+
+def coded_state(rank, world_size):
+    """Blocks of 8-bit codes begin at a shard: the numbers are those of another rounding."""
+    for mesh, placements in meshes(world_size):
+        plain, spread = plain_model(SHAPES), spread_model(mesh, placements, SHAPES)
+        for parameters in (plain, spread):
+            optimizer = adapters.AdamW(parameters, lr=0.02, state_dtype="int8")
+            for step in range(3):
+                backward(parameters, step)
+                optimizer.step()
+            assert optimizer.state[parameters[0]]["exp_avg"].shape == SHAPES[0]
+        for a, b in zip(spread, plain, strict=True):
+            # Steps of at most 0.02 each, of moments whose codes err by some percent.
+            torch.testing.assert_close(a.full_tensor(), b, rtol=0, atol=0.01)
+
+
+def random_rounding(rank, world_size):
+    """Shards round by random numbers of their own, replicas by equal ones."""
+    for mesh, placements in meshes(world_size):
+        ones = torch.ones(64, 64, dtype=torch.bfloat16)
+        weight = torch.nn.Parameter(distribute_tensor(ones, mesh, placements))
+        optimizer = adapters.SGD([weight], lr=1e-3, stochastic_rounding=True, seed=3)
+        weight.grad = torch.ones_like(weight)
+        optimizer.step()
+        told = [None] * world_size
+        cuts = zip(placements, mesh.get_coordinate(), strict=True)
+        place = tuple(index for placement, index in cuts if placement.is_shard())
+        dist.all_gather_object(told, (place, weight.to_local().flatten().tolist()))
+        by_shard = {}
+        for place, numbers in told:
+            assert by_shard.setdefault(place, numbers) == numbers, "replicas are equal"
+            assert len(set(numbers)) == 2, "rounds up and down"
+        assert len({tuple(numbers) for numbers in by_shard.values()}) == len(by_shard), "shards differ"
+
+
 def norms(rank, world_size):
     for mesh, placements in meshes(world_size):
         for name in ("AdamW", "Adafactor"):
@@ -465,6 +515,9 @@ ON_ANY = [
     reduced_state,
     whole_tensors,
     owners,
+    an_owner_that_fails,
+    coded_state,
+    random_rounding,
     norms,
     mixed_with_plain_parameters,
     fsdp_parity,

@@ -3,6 +3,8 @@
 """gradstep.torch optimizers of parameters that FSDP2 and tensor parallelism have spread over processes."""
 
 import multiprocessing
+import re
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,8 @@ pytest.importorskip("torch.distributed.fsdp", reason="needs FSDP2", exc_type=Imp
 import spread_ranks  # noqa: E402  (imports torch)
 from processes import run_processes  # noqa: E402
 
+from gradstep import torch as adapters  # noqa: E402
+
 NAMES = [body.__name__ for body in spread_ranks.ON_ANY]
 
 
@@ -19,6 +23,14 @@ def run(world_size, names, *arguments):
     """What has failed on each rank, by name."""
     multiprocessing.set_forkserver_preload(["spread_ranks"])  # importing torch takes longer than the tests
     return run_processes(world_size, spread_ranks.run_all, names, *map(str, arguments), timeout=500, start="forkserver")
+
+
+def test_the_page_says_of_every_rule_what_is_compared_here():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "how_to" / "fsdp2.md").read_text()
+    rows = [re.findall(r"\w+", cells) for cells in re.findall(r"^\| (\w+(?:, \w+)+) \| ", page, re.MULTILINE)]
+    assert rows[0] == [*spread_ranks.ELEMENTWISE] and rows[1] == [*spread_ranks.WHOLE]
+    rules = {name for name in adapters.__all__ if isinstance(getattr(adapters, name), type)} - {"CommHook", "Optimizer"}
+    assert rules == {*rows[0], *rows[1]}
 
 
 @pytest.fixture(scope="module", params=[2, 4])
