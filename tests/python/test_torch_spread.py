@@ -16,12 +16,17 @@ from processes import run_processes  # noqa: E402
 
 from gradstep import torch as adapters  # noqa: E402
 
+IMPORTED_ONCE = [
+    "torch.distributed.fsdp",
+    "torch.distributed.checkpoint.state_dict",
+    "torch.distributed.tensor.parallel",
+]
 NAMES = [body.__name__ for body in spread_ranks.ON_ANY]
 
 
 def run(world_size, names, *arguments):
     """What has failed on each rank, by name."""
-    multiprocessing.set_forkserver_preload(["spread_ranks"])  # importing torch takes longer than the tests
+    multiprocessing.set_forkserver_preload(IMPORTED_ONCE)
     return run_processes(world_size, spread_ranks.run_all, names, *map(str, arguments), timeout=500, start="forkserver")
 
 
