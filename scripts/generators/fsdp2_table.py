@@ -18,9 +18,9 @@ BEGIN, END = "<!-- fsdp2: scripts/generate -->\n", "<!-- end of fsdp2 -->\n"
 def lines() -> Iterator[str]:
     record = json.loads(RECORD.read_text())
     machine = f"an {record['processor']}, PyTorch {record['torch']}"
-    yield paragraph(f"""Milliseconds of the processor that a step takes on rank 0, waiting for other ranks left out:
-        best and median of interleaved rounds, {record["elements"]:,} f32 in shards, one thread a rank of {machine}.
-        The last column says how many times as long as gradstep's a step takes, the median over rounds
+    yield paragraph(f"""Milliseconds of the processor that a step takes on rank 0, without waiting for other ranks:
+        best and median of interleaved rounds. {record["elements"]:,} f32 are in shards, with one thread a rank of
+        {machine}. The last column says how many times as long as gradstep's a step takes, the median over rounds
         ([the program](../../benchmarks/fsdp2.py)):""")
     yield ""
     yield "| ranks | step | of | best | median | times |"
