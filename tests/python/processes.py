@@ -31,12 +31,12 @@ def exercise(comm):
     return hashlib.sha256(b"".join(array.tobytes() for array in (big, double, integer, half))).hexdigest()
 
 
-def run_processes(world_size, target, *arguments, timeout=60):
+def run_processes(world_size, target, *arguments, timeout=60, start="spawn"):
     """Runs target(rank, world_size, *arguments) in processes of their own. Returns what they return.
 
-    What they return must fit into a pipe: it is read when they have ended.
+    start: how multiprocessing starts them. What they return must fit into a pipe: it is read when they have ended.
     """
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context(start)
     results = context.SimpleQueue()
     processes = [
         context.Process(target=call, args=(target, results, rank, world_size, *arguments), daemon=True)

@@ -68,6 +68,7 @@ def test_transformer():
         ("lost_peer", "2 survivors made 12 steps and have the same bits"),
         ("grow_and_shrink", "2 ranks became 4 and then 3; those that stayed have the same bits"),
         ("mixed_precision", "skipped step 5 and halved the scale"),
+        ("own_shards", "3 ranks with shards have the numbers of one with the whole"),
     ],
 )
 def test_how_to(program, says):

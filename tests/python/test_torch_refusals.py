@@ -132,20 +132,6 @@ def test_tensors_that_are_not_dense_and_real_are_refused_by_name():
             adapters.Adam([parameter(2), refused])
 
 
-def test_dtensors_are_refused_with_what_to_do_instead(tmp_path):
-    dist = torch.distributed
-    dist.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
-    try:
-        from torch.distributed.tensor import Replicate, distribute_tensor, init_device_mesh
-
-        mesh = init_device_mesh("cpu", (1,))
-        spread = torch.nn.Parameter(distribute_tensor(torch.zeros(4), mesh, [Replicate()]))
-        with pytest.raises(gradstep.Unsupported, match=r"'weight': is a DTensor, .*FSDP2.*shard\(\)"):
-            adapters.AdamW([("weight", spread)])
-    finally:
-        dist.destroy_process_group()
-
-
 def test_gradients_that_cannot_step_are_refused_before_anything_moves():
     first, second = parameter(5, 3), parameter(5, 3)
     optimizer = adapters.SGD([{"params": [first]}, {"params": [second], "maximize": True}], lr=0.1)

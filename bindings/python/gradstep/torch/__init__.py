@@ -7,7 +7,8 @@ optimizer works on these: parameter groups and state that are edited between ste
 torch.amp.GradScaler, and state_dict(), whose tensors have torch's names, so that either side loads the other's.
 foreach and fused, which choose among torch's implementations, change no number; differentiable is refused, capturable
 is for CUDA devices, where steps are queued on torch's current stream. Shampoo, which torch does not have, takes the
-options of gradstep.Shampoo, each of them per group. shard() spreads the state over ranks.
+options of gradstep.Shampoo, each of them per group. shard() spreads the state over ranks. DTensors, as of FSDP2, are
+stepped shard by shard, or by rules that need whole tensors at an owner.
 
 comm_hook() has DistributedDataParallel exchange gradients in any of gradstep's ways. connect() joins the ranks of a
 process group of torch.distributed by gradstep's own connections; communicator() lends gradstep those of the group.

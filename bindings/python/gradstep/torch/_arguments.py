@@ -11,6 +11,7 @@ from torch import Tensor
 
 import gradstep
 from gradstep.errors import Error, InvalidArgument, Unsupported
+from gradstep.torch._spread import is_spread, local
 
 Parameters: TypeAlias = Iterable[Any]
 """Tensors, named tensors, or groups of them, as every torch optimizer takes them."""
@@ -75,8 +76,9 @@ def check_parameter(label: str, parameter: Any) -> None:
     """Refuses what is no dense tensor of real numbers in this process's memory."""
     if not isinstance(parameter, Tensor):
         raise TypeError(f"{label}: is a {type(parameter).__name__}, expected a tensor")
-    if hasattr(parameter, "__tensor_flatten__"):  # a tensor made of others: DTensor, quantised and masked ones
-        raise Unsupported(f"{label}: is a {type(parameter).__name__}, expected a plain tensor{_remedy(parameter)}")
+    parameter = local(parameter)
+    if hasattr(parameter, "__tensor_flatten__"):  # a tensor made of others: quantised and masked ones
+        raise Unsupported(f"{label}: is a {type(parameter).__name__}, expected a plain tensor")
     if isinstance(parameter, torch.nn.parameter.UninitializedTensorMixin):
         raise InvalidArgument(f"{label}: is not initialised yet: run the lazy module once, then make the optimizer")
     if parameter.device.type not in ("cpu", "cuda"):
@@ -129,18 +131,12 @@ def check_capturable(where: str, group: Group, label: str, parameter: Tensor) ->
         )
 
 
-def _remedy(parameter: Tensor) -> str:
-    if type(parameter).__name__ != "DTensor":
-        return ""
-    return ", not one that FSDP2 or tensor parallelism has spread over ranks: replicate the model and use shard()"
-
-
 def check_gradient(label: str, parameter: Tensor, grad: Tensor) -> None:
     """Refuses what cannot step the parameter."""
     if grad.layout is not torch.strided:
         raise Unsupported(f"{label}: found {grad.layout}, expected dense ones (sparse=False)")
-    if hasattr(grad, "__tensor_flatten__"):
-        raise Unsupported(f"{label}: is a {type(grad).__name__}, expected a plain tensor{_remedy(grad)}")
+    if hasattr(grad, "__tensor_flatten__") and not (is_spread(grad) and is_spread(parameter)):
+        raise Unsupported(f"{label}: is a {type(grad).__name__}, expected a plain tensor")
     if grad.device != parameter.device or grad.dtype not in FLOATS or grad.shape != parameter.shape:
         found = f"{grad.dtype} of shape {tuple(grad.shape)} on {grad.device}"
         raise InvalidArgument(f"{label}: is {found}, the parameter {tuple(parameter.shape)} on {parameter.device}")

@@ -316,6 +316,7 @@ class Adafactor(Optimizer):
     """
 
     _rule = gradstep.Adafactor
+    _needs_whole = True
     _twin = torch.optim.Adafactor
     _words: ClassVar[Words] = {
         "learning_rate": "lr",
@@ -391,6 +392,7 @@ class Muon(Optimizer):
     """
 
     _rule = gradstep.Muon
+    _needs_whole = True
     _twin = torch.optim.Muon
     _for_all_groups = (*EXTRAS, "product_precision")
     _probe = (0, 0)

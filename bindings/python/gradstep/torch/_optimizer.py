@@ -38,6 +38,7 @@ from gradstep.torch._layout import Layout, Settings
 from gradstep.torch._part import Call, Part, TorchState
 from gradstep.torch._sharding import Sharding
 from gradstep.torch._shield import shield, unshield
+from gradstep.torch._spread import Spread, agree, local, norm
 from gradstep.torch._state import Entry, ShownState
 
 Work = list[tuple[Part, list[Call]]]
@@ -75,6 +76,8 @@ class Optimizer(torch.optim.Optimizer):
     _for_all_groups: ClassVar[tuple[str, ...]] = EXTRAS
     """Keywords that a group cannot have of its own."""
     _state_from_the_start: ClassVar[bool] = False
+    _needs_whole: ClassVar[bool] = False
+    """Whether the rule needs whole tensors, and not each element by itself."""
     _torch_state: ClassVar[TorchState] = TorchState(counts=True, words={}, counted={})
     # torch.amp.GradScaler then leaves unscaling and skipping to step().
     _step_supports_amp_scaling = True
@@ -133,7 +136,8 @@ class Optimizer(torch.optim.Optimizer):
         max_norm: clips the norm over all scaled gradients, as torch.nn.utils.clip_grad_norm_ does.
         clip_value: then clips each element.
 
-        `last_step` tells what was done, the norm included. Collective while the state is sharded.
+        `last_step` tells what was done, the norm included. Collective while the state is sharded, and for DTensors: the
+        norm and a GradScaler's findings are those of all ranks.
 
         On a CUDA device the step is queued on torch's current stream and not waited for, a GradScaler's or a
         scheduler's numbers on the device included; it may be captured in a CUDA graph.
@@ -147,6 +151,7 @@ class Optimizer(torch.optim.Optimizer):
         options: dict[str, Any] = {}
         # Both are tensors that a GradScaler sets for this call.
         scale, found_inf = getattr(self, "grad_scale", None), getattr(self, "found_inf", None)
+        has_scaler = found_inf is not None
         if not isinstance(found_inf, Tensor):
             found_inf = None  # 0: it has seen no gradient
         skip = False
@@ -156,13 +161,17 @@ class Optimizer(torch.optim.Optimizer):
             if scale is not None:
                 grad_scale /= float(scale)
             skip = found_inf is not None and float(found_inf) != 0
+            if has_scaler and (spreads := self._spreads()):
+                skip = agree(spreads, skip, grad_scale)
+                note_infinity(skip)
             if skip and self._sharding is None:
                 self._last = _SKIPPED
                 return loss
         if grad_scale != 1.0 or max_norm or clip_value:
             options |= {"grad_scale": grad_scale, "max_norm": max_norm, "clip_value": clip_value}
         work = self._work(skip, grad_scale)
-        if len(work) == 1 and len(work[0][1]) == 1:
+        is_spread = any(part.spreads for part, _ in work)
+        if len(work) == 1 and len(work[0][1]) == 1 and not is_spread:
             try:
                 self._run(work, options)
             except InvalidArgument:
@@ -178,7 +187,7 @@ class Optimizer(torch.optim.Optimizer):
             if not all(part.fits() for part, _ in work) and self._settle():
                 work = self._work(skip, grad_scale)
             self._run(work, {**options, "grad_norm": self._norm(work) if max_norm else None})
-        self._shown.after_step(self._layout.parts.values(), readable=self._sharding is None)
+        self._shown.after_step(self._layout.parts.values(), readable=self._is_readable)
         return loss
 
     @property
@@ -210,6 +219,7 @@ class Optimizer(torch.optim.Optimizer):
             bool(given)
             and all(tensor.is_cuda for tensor in given)
             and self._sharding is None
+            and not self._spreads()
             and all(part.device.type == "cuda" and part.is_level() for part in parts)
         )
 
@@ -219,7 +229,7 @@ class Optimizer(torch.optim.Optimizer):
             return self._agreed_work(self._sharding, skip, grad_scale)
         work = []
         for part in self._layout.parts.values():
-            grads = [parameter.grad for parameter in part.parameters]
+            grads = part.gradients()
             calls = part.calls(grads, [grad is not None for grad in grads])
             if calls:
                 work.append((part, calls))
@@ -244,7 +254,10 @@ class Optimizer(torch.optim.Optimizer):
             result = part.step(calls, **options)
             self._last = result if part.outcome is None else part.outcome
             # What autograd saved of the old values must not be used any more.
-            torch.autograd.graph.increment_version(part.stepped_by(calls))
+            stepped = part.stepped_by(calls)
+            torch.autograd.graph.increment_version(stepped)
+            if part.spreads:
+                torch.autograd.graph.increment_version([*map(local, stepped)])
 
     def _settle(self) -> bool:
         """Refuses gradients that no step can use, and follows parameters to another dtype. True if there were any."""
@@ -265,11 +278,16 @@ class Optimizer(torch.optim.Optimizer):
                 "max_norm: of local gradients, while parameters differ in flags or in their numbers of steps; "
                 "reduce them first, and shard with gradients='reduced'"
             )
-        grads = [parameter.grad for part, calls in work for parameter in part.stepped_by(calls)]
-        with torch.no_grad():
-            norms = [torch.linalg.vector_norm(g, dtype=torch.float64) for g in grads if g is not None]
-            together = [norm.to(norms[0].device, non_blocking=True) for norm in norms]
-            return torch.linalg.vector_norm(torch.stack(together)).reshape(1)
+        return norm([piece for part, calls in work for piece in part.pieces(calls)])
+
+    def _spreads(self) -> list[Spread]:
+        """How parameters are spread over ranks, of those that are."""
+        return [spread for part in self._layout.parts.values() for spread in part.spreads]
+
+    @property
+    def _is_readable(self) -> bool:
+        """Whether reading the state takes no other ranks."""
+        return self._sharding is None and not any(part.has_owners for part in self._layout.parts.values())
 
     def shard(
         self,
@@ -299,9 +317,9 @@ class Optimizer(torch.optim.Optimizer):
             if sharding is None:
                 part.optimizer.shard(None)
             else:
-                sharding.attach(part.optimizer)
+                sharding.attach(part)
         self._sharding = sharding
-        self._shown.start_anew(self._layout.parts.values(), readable=sharding is None)
+        self._shown.start_anew(self._layout.parts.values(), readable=self._is_readable)
 
     def add_param_group(self, param_group: Group) -> None:
         """Adds a group, whose state starts at zero."""
@@ -361,7 +379,7 @@ class Optimizer(torch.optim.Optimizer):
         self._shown.leave([place for parameter, place in old.items() if parameter not in kept])
         self._layout, self._sharding = layout, sharding
         edits.clear()  # or else it would be unknown whether a user has the tensors in there
-        self._shown.start_anew(layout.parts.values(), readable=sharding is None, follow=True)
+        self._shown.start_anew(layout.parts.values(), readable=self._is_readable, follow=True)
 
     def _made_layout(self, entry_of: Callable[[Tensor], Entry], sharding: Sharding | None) -> Layout:
         layout = Layout()
@@ -370,7 +388,7 @@ class Optimizer(torch.optim.Optimizer):
         for part in layout.parts.values():
             part.load([entry_of(parameter) for parameter in part.parameters])
             if sharding is not None:
-                sharding.attach(part.optimizer)
+                sharding.attach(part)
         return layout
 
     def _settings(self, index: int) -> Settings:
@@ -407,6 +425,7 @@ class Optimizer(torch.optim.Optimizer):
             counts_on_device,
             self._torch_state,
             Optimizer._alike if self._options.get("stochastic_rounding") else self._alike,  # whose bits go by the count
+            type(self).__name__ if self._needs_whole else None,
         )
 
     @property
@@ -414,7 +433,8 @@ class Optimizer(torch.optim.Optimizer):
         """State tensors and the step count by parameter, as torch has them; parameters without a step have none.
 
         Tensors are views of gradstep's memory, or copies where state is kept in another form (8 bits, sharded). What is
-        edited is taken over, or refused, by the next step. Collective while the state is sharded.
+        edited is taken over, or refused, by the next step. Collective while the state is sharded, and where DTensors
+        are stepped by a rule that needs whole tensors.
         """
         self._viewed = True
         return self._shown.hand_out(self._layout.parts.values())
@@ -482,7 +502,7 @@ class Optimizer(torch.optim.Optimizer):
             self.__dict__.update(before)
             raise
         self._shown = ShownState(self._state_from_the_start)
-        self._shown.adopt(entries, self._layout.parts.values(), readable=self._sharding is None)
+        self._shown.adopt(entries, self._layout.parts.values(), readable=self._is_readable)
 
     def _complete(self, group: Group) -> None:
         """Adds what a group of an older or another optimizer's state_dict() lacks."""

@@ -4,7 +4,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -18,12 +18,14 @@ from gradstep._kept_numbers import NUMBERS
 from gradstep.errors import InvalidArgument, InvalidState, Mismatch
 from gradstep.optimizer import StepResult
 from gradstep.torch._arguments import FLOATS, Number, Words
+from gradstep.torch._spread import Owners, Spread, Travel, is_spread, local
 
 # State that a saved entry need not have: it is made when it is first used.
 _OPTIONAL_STATE = {"master_weights", "momentum_buffer", "momentum"}
 
 Grads = Sequence[Tensor | None]
 
+Told = TypeVar("Told")
 
 Call: TypeAlias = tuple[int | None, Sequence[int], Grads]
 """A step of gradstep: how many its parameters have made (None: as many as the optimizer), which they are, and gradients
@@ -59,6 +61,9 @@ class Part:
     torch counts the steps of every parameter; gradstep those of an optimizer. `count` is the optimizer's, `behind` has
     the parameters that have made another number: gradients were missing, or they joined later, or a user says so.
 
+    Where a parameter is spread over ranks, gradstep has this rank's shard. Where the rule needs whole tensors, it has
+    the whole at the parameter's owner, and an empty tensor elsewhere: then reading the state is collective.
+
     On a CUDA device steps are queued, and may be skipped or replayed there: the count is asked for when it is needed,
     and `outcome` is what the last step tells on the device: applied, norm, clip coefficient, count.
     """
@@ -72,6 +77,7 @@ class Part:
         counts_on_device: bool,
         torch_state: TorchState,
         alike: Callable[[int, Sequence[Mapping[str, Number]]], int],
+        whole_rule: str | None,
     ) -> None:
         self._make = make
         self.device = device
@@ -100,12 +106,28 @@ class Part:
         """Of a count, and the numbers of all groups: the same for counts with which a step is the same."""
         self._described: list[tuple[torch.dtype, torch.Size, torch.device]] = []
         self._group_of: list[int] = []
+        self._whole_rule = whole_rule
+        """The name of a rule that needs whole tensors."""
+        self.spreads: list[Spread] = []
+        """How parameters are spread, of those that are."""
+        self.has_owners = False
+        """Whether reading the state is collective."""
+        self._spread_of: list[Spread | None] = []
+        self._owner_of: list[int | None] = []
+        self._dealing = Owners()
 
     def add_group(self, listed: Mapping[Tensor, int], names: list[str]) -> int:
         """Appends a group of parameters, each with the number of times it is listed. Returns the group's index."""
         parameters = list(listed)
-        local, first = len(self.pushed), len(self.parameters)
-        described = schema(parameters, names, [local] * len(parameters), may_be_unused=True)
+        group, first = len(self.pushed), len(self.parameters)
+        spreads, owners = self._spread(parameters, names)
+        held = [self._described_as(*each) for each in zip(parameters, spreads, owners, strict=True)]
+        # Shards of one name would be rounded by equal random numbers; replicas must be.
+        of_shards = [
+            name if spread is None or owner is not None else f"{name}[{spread.member}]"
+            for name, spread, owner in zip(names, spreads, owners, strict=True)
+        ]
+        described = schema(held, of_shards, [group] * len(parameters), may_be_unused=True)
         if first == 0:
             self.optimizer = self._make(described)
         else:
@@ -116,10 +138,56 @@ class Part:
         if first > 0 and self.count > 0:
             self.behind.update(dict.fromkeys(range(first, len(self.parameters)), 0))
         self._described += map(_description, parameters)
-        self._group_of += [local] * len(parameters)
+        self._group_of += [group] * len(parameters)
+        self._spread_of += spreads
+        self._owner_of += owners
+        self.spreads += filter(None, spreads)
+        self.has_owners = any(owner is not None for owner in self._owner_of)
         self.pushed.append({})
         self.version += 1
-        return local
+        return group
+
+    def _spread(
+        self, parameters: Sequence[Tensor], names: Sequence[str]
+    ) -> tuple[list[Spread | None], list[int | None]]:
+        """How parameters are spread, and their owners."""
+        spreads = [
+            Spread(f"parameter {name!r}", parameter) if is_spread(parameter) else None
+            for name, parameter in zip(names, parameters, strict=True)
+        ]
+        if self._whole_rule is None:
+            return spreads, [None] * len(spreads)
+        for spread in filter(None, spreads):
+            spread.check_parts(self._whole_rule)
+        return spreads, self._dealing.assign(spreads)
+
+    def _described_as(self, parameter: Tensor, spread: Spread | None, owner: int | None) -> Tensor:
+        """A tensor of the shape that gradstep steps."""
+        if spread is None or owner is None:
+            return local(parameter)
+        shape = spread.shape if owner == spread.member else (0,) * len(spread.shape)
+        return torch.empty(shape, dtype=parameter.dtype, device=self.device)
+
+    def _told(self, i: int, make: Callable[[], Told]) -> Told:
+        """What the rank that has the state of parameter i makes. Collective for one that has an owner."""
+        spread, owner = self._spread_of[i], self._owner_of[i]
+        return make() if spread is None or owner is None else spread.told(owner, make)
+
+    def gradients(self) -> list[Tensor | None]:
+        """What this rank has of the gradients. Collective for those that are placed in another way than parameters."""
+        if not self.spreads:
+            return [parameter.grad for parameter in self.parameters]
+        return [
+            parameter.grad
+            if parameter.grad is None or spread is None
+            else spread.local_of(f"gradient of {name!r}", parameter.grad)
+            for parameter, spread, name in zip(self.parameters, self._spread_of, self.names, strict=True)
+        ]
+
+    def pieces(self, calls: Sequence[Call]) -> list[tuple[Spread | None, Tensor]]:
+        """The gradients that calls step by, with how they are spread."""
+        found = {i: grads[i] for _, stepped, grads in calls for i in stepped}
+        return [(self._spread_of[i], grad) for i, grad in found.items() if grad is not None]
 
     def push(self, local: int, values: Mapping[str, Number]) -> None:
         """Hands over the hyper-parameters of a group that have changed; those on the device are copied there."""
@@ -228,6 +296,43 @@ class Part:
 
     def step(self, calls: Sequence[Call], **options: Any) -> StepResult:
         """Makes the calls. Where one of them fails the counts of those before it stand."""
+        if not self.spreads:
+            return self._step(self.parameters, calls, **options)
+        tensors = [*map(local, self.parameters)]
+        if not self.has_owners:
+            return self._step(tensors, calls, **options)
+        return self._step_wholes(tensors, calls, **options)
+
+    def _step_wholes(self, tensors: list[Tensor], calls: Sequence[Call], **options: Any) -> StepResult:
+        """Makes the calls with whole tensors at their owners, and with empty ones elsewhere. Collective."""
+        grads = {i: grads[i] for _, stepped, grads in calls for i in stepped}
+        away, items = [], []
+        for i, (spread, owner) in enumerate(zip(self._spread_of, self._owner_of, strict=True)):
+            if spread is None or owner is None:
+                continue
+            grad = grads.get(i)
+            if grad is None:  # is not stepped
+                tensors[i] = self._described_as(self.parameters[i], spread, owner)
+            else:
+                away.append(i)
+                items.append((spread, owner, (tensors[i], grad)))
+        travel = Travel(items)
+        travel.gather()
+        for i, (parameter, grad) in zip(away, travel.wholes, strict=True):
+            tensors[i], grads[i] = parameter, grad
+        masked: list[Call] = [
+            (count, stepped, [None if grad is None else grads[i] for i, grad in enumerate(given)])
+            for count, stepped, given in calls
+        ]
+        failed = True
+        try:
+            result = self._step(tensors, masked, **options)
+            failed = False
+        finally:
+            travel.scatter(failed)
+        return result
+
+    def _step(self, parameters: Sequence[Any], calls: Sequence[Call], **options: Any) -> StepResult:
         if self.outcome is not None:
             options = {**options, "outcome": self.outcome}
             for name in ("grad_norm", "grad_scale_tensor"):
@@ -235,7 +340,7 @@ class Part:
                     options[name] = options[name].to(self.device, non_blocking=True)
         count, stepped, grads = calls[0]
         if count is None:
-            result = self.optimizer.step(self.parameters, grads, **options)
+            result = self.optimizer.step(parameters, grads, **options)
             self.version += not self._has_stepped
             if self.outcome is not None:
                 self._count = None
@@ -244,7 +349,6 @@ class Part:
                 self._has_stepped = True
             return result
         counts = self.counts
-        parameters: Sequence[Any] = self.parameters
         if len(calls) > 1 and self.outcome is None:
             # Reading torch's tensors takes longer than all else in a call that steps few of them.
             parameters = [_native.lend_array(parameter, "params") for parameter in parameters]
@@ -271,7 +375,7 @@ class Part:
         """torch's SGD lets a parameter's first gradient be its momentum, each time that the parameter is listed."""
         for i in again:
             with suppress(InvalidState):  # has none
-                self.optimizer.set_state(i, "momentum_buffer", np.zeros(self._described[i][1], np.float32))
+                self.optimizer.set_state(i, "momentum_buffer", np.zeros(self.optimizer._description(i)[0], np.float32))
         self.optimizer.set_value("dampening", 0)
         try:
             yield
@@ -290,10 +394,30 @@ class Part:
 
     def state_names(self, i: int) -> list[str]:
         """torch's names of the state of parameter i, but for its step."""
-        return [*(name for name, _ in self._kept(i)), *self._torch_state.counted]
+        return self._told(i, lambda: [*(name for name, _ in self._kept(i)), *self._torch_state.counted])
 
     def saved(self, i: int) -> dict[str, SavedTensor]:
         """The state of parameter i under torch's names, but for its step."""
+        spread, owner = self._spread_of[i], self._owner_of[i]
+        if spread is None:
+            return self._saved(i)
+        if owner is None:
+            shape, numbers = local(self.parameters[i]).shape, {*NUMBERS, *self._torch_state.counted}
+            return {
+                name: SavedTensor(spread.shown(kept.tensor), kept.is_copy)
+                if name not in numbers and kept.tensor.shape == shape
+                else kept
+                for name, kept in self._saved(i).items()
+            }
+        told = spread.told(owner, lambda: {name: kept.tensor.cpu() for name, kept in self._saved(i).items()})
+        return {name: SavedTensor(self._shown(spread, whole), True) for name, whole in told.items()}
+
+    def _shown(self, spread: Spread, whole: Tensor) -> Tensor:
+        """A state of a parameter that has an owner."""
+        whole = whole.to(self.device) if whole.ndim > 0 else whole
+        return spread.shown(spread.shard_of(whole).clone()) if whole.shape == spread.shape else whole
+
+    def _saved(self, i: int) -> dict[str, SavedTensor]:
         found = {}
         for name, ours in self._kept(i):
             try:
@@ -336,9 +460,9 @@ class Part:
     def entry(self, i: int) -> dict[str, Any]:
         """The state of parameter i as load() takes it."""
         tensors = {name: saved.tensor for name, saved in self.saved(i).items()}
-        for name, ours in self._kept(i):
-            if ours in NUMBERS:
-                tensors[name] = self._scalar(self._number(i, ours), torch.float64).tensor  # as gradstep has it
+        numbers = self._told(i, lambda: {n: self._number(i, ours) for n, ours in self._kept(i) if ours in NUMBERS})
+        for name, number in numbers.items():
+            tensors[name] = self._scalar(number, torch.float64).tensor  # as gradstep has it
         count = float(self.behind.get(i, self.count))
         return {"step": self._scalar(count, torch.float32).tensor, **tensors}
 
@@ -351,6 +475,14 @@ class Part:
         if not any(name in entry for name in ("step", *self.state_names(i))):
             return 0  # a user's own things alone
         count = self._count_of(label, entry)
+        spread, owner = self._spread_of[i], self._owner_of[i]
+        if spread is not None and owner is not None:
+            entry = {
+                name: value.full_tensor() if is_spread(value) else value  # collective
+                for name, value in entry.items()
+            }
+            if owner != spread.member:
+                return count
         for name, ours in self._kept(i):
             value = entry.get(name)
             try:
@@ -367,6 +499,8 @@ class Part:
                 elif "." not in name and tuple(value.shape) != (shape := self._shape_of(i, ours)):
                     of = "expected" if ours in self._torch_state.shapes else "the parameter has"
                     raise Mismatch(f"{label}: {name!r} has shape {tuple(value.shape)}, {of} {shape}")
+                elif spread is not None and owner is None and value.shape == spread.shape:
+                    value = spread.shard_of(value)
                 if ours in self._torch_state.shapes:
                     value = value.reshape(-1)
                 self.optimizer.set_state(i, ours, value.detach().cpu())

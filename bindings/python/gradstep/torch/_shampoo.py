@@ -29,6 +29,7 @@ class Shampoo(Optimizer):
     """
 
     _rule = gradstep.Shampoo
+    _needs_whole = True
     _words: ClassVar[Words] = {
         "learning_rate": "lr",
         "beta1": "betas[0]",

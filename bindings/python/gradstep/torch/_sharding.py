@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 import gradstep
-from gradstep.errors import Mismatch
+from gradstep.errors import Mismatch, Unsupported
+from gradstep.torch._part import Part
 
 
 class Sharding:
@@ -18,9 +19,11 @@ class Sharding:
         self.local = gradients == "local"
         self._options = (gradients, average, preconditioners)
 
-    def attach(self, optimizer: gradstep.Optimizer) -> None:
+    def attach(self, part: Part) -> None:
         """Spreads the state of one gradstep optimizer. Collective."""
-        optimizer.shard(self._comm, *self._options)
+        for spread in part.spreads:
+            raise Unsupported(f"shard: {spread.label} is a DTensor, whose state is spread as it is")
+        part.optimizer.shard(self._comm, *self._options)
 
     def agree(self, found_inf: bool, factor: float, present: Sequence[bool]) -> tuple[bool, list[bool]]:
         """Whether any rank found an infinity, and which parameters have a gradient on any rank. Collective.

@@ -24,6 +24,7 @@ from torch import Tensor
 from gradstep.errors import InvalidState
 from gradstep.torch._arguments import overlaps_itself
 from gradstep.torch._part import Part
+from gradstep.torch._spread import local
 
 Entry: TypeAlias = dict[str, Any]
 
@@ -152,13 +153,13 @@ class ShownState:
             shown, addresses = self._tensors.setdefault(parameter, {}), self._addresses.setdefault(parameter, {})
             if "step" not in self._users.get(parameter, ()):
                 shown["step"] = steps.tensors[i]
-                addresses["step"] = steps.tensors[i].data_ptr()
+                addresses["step"] = _address(steps.tensors[i])
             for name, (tensor, is_copy) in part.saved(i).items():
                 if name not in shown:
                     shown[name] = tensor
-                    addresses[name] = tensor.data_ptr()
+                    addresses[name] = _address(tensor)
                     if is_copy:
-                        self._copies.setdefault(parameter, {})[name] = tensor._version
+                        self._copies.setdefault(parameter, {})[name] = _version(tensor)
                 elif is_copy and name in self._copies.get(parameter, ()):
                     self._refresh(parameter, name, tensor)
             if entry is None:
@@ -176,7 +177,7 @@ class ShownState:
         tensor = self._tensors[parameter][name]
         with torch.no_grad():
             tensor.copy_(source)
-        self._copies[parameter][name] = tensor._version
+        self._copies[parameter][name] = _version(tensor)
 
     def after_step(self, parts: Collection[Part], readable: bool) -> None:
         """Shows what a step has made. `readable`: reading state takes no other ranks."""
@@ -208,7 +209,7 @@ class ShownState:
         # At the end: tensors that are views of one have one version.
         for parameter, names in self._users.items():
             for name in names:
-                names[name] = self._tensors[parameter][name]._version
+                names[name] = _version(self._tensors[parameter][name])
 
     def frozen(self, shared: bool) -> dict[int, Entry]:
         """For entries with copies, by their id(): the same without views, so that nothing in there goes on changing.
@@ -237,6 +238,7 @@ class ShownState:
         self._dicts = [entry for entry in self._entries if isinstance(entry, dict)]
         self._values = list(chain.from_iterable(entry.values() for entry in self._dicts))
         self._own = list(chain.from_iterable(map(dict.values, self._tensors.values())))
+        self._own_shards = [*map(local, self._own)]
         self._own_addresses = list(chain.from_iterable(map(dict.values, self._addresses.values())))
 
     def edited(self) -> bool:
@@ -254,12 +256,12 @@ class ShownState:
 
     def _moved(self) -> bool:
         """Whether a tensor has been given other memory."""
-        return [*map(Tensor.data_ptr, self._own)] != self._own_addresses
+        return [*map(Tensor.data_ptr, self._own_shards)] != self._own_addresses
 
     def _has(self, entry: Entry, parameter: Tensor, name: str) -> bool:
         """Whether a parameter's entry has the tensor that gradstep has put there, with the memory that it had."""
         tensor = self._tensors[parameter][name]
-        return tensor.data_ptr() == self._addresses[parameter][name] and entry.get(name) is tensor
+        return _address(tensor) == self._addresses[parameter][name] and entry.get(name) is tensor
 
     def _steps_edited(self) -> bool:
         return any(steps.edited() for steps in self._steps.values())
@@ -270,7 +272,7 @@ class ShownState:
 
     def _written_to(self, parameter: Tensor, name: str) -> bool:
         version = self._copies.get(parameter, {}).get(name, self._users.get(parameter, {}).get(name))
-        return version is not None and version != self._tensors[parameter][name]._version
+        return version is not None and version != _version(self._tensors[parameter][name])
 
     def edits(self, parts: Collection[Part]) -> dict[Tensor, Entry]:
         """The entries that the user has changed, as Part.load() takes them; empty where there is none any more."""
@@ -354,8 +356,8 @@ class ShownState:
             tensor = reference()
             if tensor is not None:
                 self._tensors.setdefault(parameter, {})[name] = tensor
-                self._addresses.setdefault(parameter, {})[name] = tensor.data_ptr()
-                self._users.setdefault(parameter, {})[name] = tensor._version
+                self._addresses.setdefault(parameter, {})[name] = _address(tensor)
+                self._users.setdefault(parameter, {})[name] = _version(tensor)
         if self.handed_out and readable:
             self.show(parts)
         self._remember()
@@ -363,3 +365,13 @@ class ShownState:
 
 def _can_be_written_to(tensor: Tensor) -> bool:
     return tensor.layout is torch.strided and not tensor.is_inference() and not overlaps_itself(tensor)
+
+
+def _address(tensor: Tensor) -> int:
+    return local(tensor).data_ptr()
+
+
+def _version(tensor: Tensor) -> int:
+    """Another number when a tensor has been written to; for a DTensor, when its shard has been too."""
+    shard = local(tensor)
+    return tensor._version if shard is tensor else tensor._version + shard._version
