@@ -68,8 +68,8 @@ typedef struct gradstep_cost_options {
   double sparsity;         /* SPARSE_TOPK: 0 < sparsity <= 1, default 0.01 */
   int32_t rank;            /* POWERSGD: >= 1, default 2 */
   int32_t no_exchange;     /* bool: the engine can only gather, as a host with nothing but all_gather */
-  int64_t rows; /* POWERSGD: the elements lie in matrices of rows x columns, each >= 1; default 1024 x 1024 */
-  int64_t columns;
+  int64_t rows;            /* POWERSGD: the elements lie in matrices of rows x columns; >= 1, default 1024 */
+  int64_t columns;         /* POWERSGD: see rows; >= 1, default 1024 */
   /* One rank's work on an element, >= 0; the defaults are those of one core of an AMD EPYC (AVX-512). */
   double pack_seconds;        /* into a bucket */
   double convert_seconds;     /* to 16 bits, and back */

@@ -173,26 +173,26 @@ typedef struct gradstep_shampoo_options {
   int32_t exponent_override;                /* 0 to 1024, default 0 = 2 * dimensions */
   int32_t best_effort_shape_interpretation; /* bool, default 1 */
   int32_t nesterov;                         /* bool, default 1 */
-  int32_t moving_average_for_momentum;      /* bool */
-  int32_t decoupled_weight_decay;           /* bool */
+  int32_t moving_average_for_momentum;      /* bool: momenta add 1 - beta1 of what is new, not all of it */
+  int32_t decoupled_weight_decay;           /* bool: p -= learning_rate * weight_decay * p, not part of the momentum */
   int32_t root_method;                      /* enum gradstep_root_method */
   int32_t root_precision;                   /* enum gradstep_root_precision */
   int32_t root_padding;                     /* enum gradstep_root_padding */
   int32_t root_retries;                     /* 0 to 12, default 6 */
   int32_t root_lag;                         /* steps, 0 to 1000, default 0 */
   int32_t refresh;                          /* enum gradstep_refresh */
-  int32_t quantize_momentum;                /* bool */
-  int32_t quantize_statistics;              /* bool */
+  int32_t quantize_momentum;                /* bool: momenta in int8 */
+  int32_t quantize_statistics;              /* bool: statistics and preconditioners in int16 */
   int32_t one_sided;                        /* enum gradstep_one_sided */
-  int32_t eigenvalue_corrected;             /* bool */
-  int32_t master_weights;                   /* bool */
+  int32_t eigenvalue_corrected;             /* bool: SOAP, Adam in the eigenbasis of the statistics */
+  int32_t master_weights;                   /* bool: steps f32 copies of f16 and bf16 parameters */
   int32_t product_precision;                /* enum gradstep_product_precision */
   int32_t maximize;                         /* bool: negates the gradients, before all else */
   double average_decay;                     /* in [0, 1), 0 = none, the default; no hyper-parameter: read at creation */
   int64_t average_start;                    /* >= 0, default 0 */
   int64_t average_every;                    /* >= 0, default 1; 0 is 1 */
-  int32_t average_warmup;                   /* bool */
-  int32_t average_equal;                    /* bool */
+  int32_t average_warmup;                   /* bool: average_decay is at most (1 + n) / (10 + n) after n steps */
+  int32_t average_equal;                    /* bool: the mean of the averaged steps, in place of average_decay */
   int32_t state_dtype;                      /* enum gradstep_state_dtype: NATIVE or BF16, see above */
   int32_t stochastic_rounding;              /* bool, as in the other rules */
   int64_t seed;                             /* for stochastic_rounding */

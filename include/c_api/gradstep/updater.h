@@ -56,15 +56,16 @@ typedef struct gradstep_updater_options {
    * 0.7, momentum 0.9 and nesterov. max_norm, clip_value and grad_scale are not for its steps. Read by create, which
    * keeps a reference. */
   gradstep_optimizer* outer;
-  /* With outer, Streaming DiLoCo (arXiv 2501.18512). The buckets of the reducer are divided into outer_fragments parts of
-   * the model, in the order of the parameters: >= 1, at most the buckets, a divisor of sync_steps, default 1. Their
-   * rounds end in turn, one every sync_steps / outer_fragments windows. outer_delay: a change leaves so many windows
-   * before its round ends, and travels behind the host's work; 0 to sync_steps / outer_fragments - 1, default 0.
-   * outer_mix: a fragment goes on from (1 - outer_mix) x where the outer step has led + outer_mix x the rank's own
-   * parameters; 0 to below 1, default 0. Each step of outer is one of a fragment, and counts as one in its schedules;
-   * rules that correct their moments by the step count take step_counting "parameter". */
+  /* With outer, Streaming DiLoCo (arXiv 2501.18512): the buckets of the reducer are divided into so many parts of the
+   * model, in the order of the parameters: >= 1, at most the buckets, a divisor of sync_steps, default 1. Their rounds
+   * end in turn, one every sync_steps / outer_fragments windows. Each step of outer is one of a fragment, and counts as
+   * one in its schedules; rules that correct their moments by the step count take step_counting "parameter". */
   int32_t outer_fragments;
+  /* A change leaves so many windows before its round ends, and travels behind the host's work: 0, the default, to
+   * sync_steps / outer_fragments - 1. */
   int32_t outer_delay;
+  /* A fragment goes on from (1 - outer_mix) x where the outer step has led + outer_mix x the rank's own parameters: 0,
+   * the default, to below 1. */
   double outer_mix;
 } gradstep_updater_options;
 

@@ -545,9 +545,9 @@ options! {
         rank: i32,
         /// The engine can only gather, as a host with nothing but all_gather.
         no_exchange: bool,
-        /// POWERSGD: the elements lie in matrices of rows x columns, each >= 1; default 1024 x 1024.
+        /// POWERSGD: the elements lie in matrices of rows x columns; >= 1, default 1024.
         rows: i64,
-        /// Columns.
+        /// POWERSGD: see rows; >= 1, default 1024.
         columns: i64,
         /// One rank's work on an element, >= 0; the defaults are those of one core of an AMD EPYC (AVX-512). into a
         /// bucket.
@@ -748,9 +748,9 @@ options! {
         best_effort_shape_interpretation: bool,
         /// Default true.
         nesterov: bool,
-        /// Moving average for momentum.
+        /// Momenta add 1 - beta1 of what is new, not all of it.
         moving_average_for_momentum: bool,
-        /// Decoupled weight decay.
+        /// p -= learning_rate * weight_decay * p, not part of the momentum.
         decoupled_weight_decay: bool,
         /// See [`RootMethod`].
         root_method: RootMethod,
@@ -764,15 +764,15 @@ options! {
         root_lag: i32,
         /// See [`Refresh`].
         refresh: Refresh,
-        /// Quantize momentum.
+        /// Momenta in int8.
         quantize_momentum: bool,
-        /// Quantize statistics.
+        /// Statistics and preconditioners in int16.
         quantize_statistics: bool,
         /// See [`OneSided`].
         one_sided: OneSided,
-        /// Eigenvalue corrected.
+        /// SOAP, Adam in the eigenbasis of the statistics.
         eigenvalue_corrected: bool,
-        /// Master weights.
+        /// Steps f32 copies of f16 and bf16 parameters.
         master_weights: bool,
         /// See [`ProductPrecision`].
         product_precision: ProductPrecision,
@@ -784,9 +784,9 @@ options! {
         average_start: i64,
         /// At least 0, default 1; 0 is 1.
         average_every: i64,
-        /// Average warmup.
+        /// average_decay is at most (1 + n) / (10 + n) after n steps.
         average_warmup: bool,
-        /// Average equal.
+        /// The mean of the averaged steps, in place of average_decay.
         average_equal: bool,
         /// NATIVE or BF16, see above.
         state_dtype: StateDtype,
@@ -835,18 +835,17 @@ options! {
         clip_value: f64,
         /// Finite; default 1.
         grad_scale: f64,
-        /// With outer, Streaming DiLoCo (arXiv 2501.18512). The buckets of the reducer are divided into outer_fragments
-        /// parts of the model, in the order of the parameters: >= 1, at most the buckets, a divisor of sync_steps,
-        /// default 1. Their rounds end in turn, one every sync_steps / outer_fragments windows. outer_delay: a change
-        /// leaves so many windows before its round ends, and travels behind the host's work; 0 to sync_steps /
-        /// outer_fragments - 1, default 0. outer_mix: a fragment goes on from (1 - outer_mix) x where the outer step
-        /// has led + outer_mix x the rank's own parameters; 0 to below 1, default 0. Each step of outer is one of a
+        /// With outer, Streaming DiLoCo (arXiv 2501.18512): the buckets of the reducer are divided into so many parts
+        /// of the model, in the order of the parameters: >= 1, at most the buckets, a divisor of sync_steps, default 1.
+        /// Their rounds end in turn, one every sync_steps / outer_fragments windows. Each step of outer is one of a
         /// fragment, and counts as one in its schedules; rules that correct their moments by the step count take
         /// step_counting "parameter".
         outer_fragments: i32,
-        /// Outer delay.
+        /// A change leaves so many windows before its round ends, and travels behind the host's work: 0, the default,
+        /// to sync_steps / outer_fragments - 1.
         outer_delay: i32,
-        /// Outer mix.
+        /// A fragment goes on from (1 - outer_mix) x where the outer step has led + outer_mix x the rank's own
+        /// parameters: 0, the default, to below 1.
         outer_mix: f64,
     }
 }

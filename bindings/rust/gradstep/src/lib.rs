@@ -62,6 +62,8 @@
 //! Threads. Every handle can be moved to another thread. What takes `&self` may be called by several at once: one of
 //! them works, the others get [`Error::InvalidState`].
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 pub(crate) use gradstep_sys as sys;
 
 #[cfg(doctest)]
@@ -72,6 +74,8 @@ mod accumulator;
 mod buffers;
 mod c_types;
 mod callback;
+#[cfg(feature = "candle")]
+pub mod candle;
 mod collectives;
 mod comm;
 mod connect;
