@@ -33,4 +33,4 @@ def lines() -> Iterator[str]:
 
 
 def generated() -> dict[Path, str]:
-    return {PAGE: with_region(PAGE, list(lines()), BEGIN, END)}
+    return {PAGE: with_region(PAGE.read_text(), PAGE, list(lines()), BEGIN, END)}

@@ -45,7 +45,7 @@ class BlockCode {
     if constexpr (kSigned) return code | ((numbers >> 24) & 0x80U);
     return code;
   }
-  /// Those of magnitudes.
+  /// The codes of magnitudes.
   template <class Words>
   GRADSTEP_FORMULA Words code_of(Words magnitudes) const {
     using L = Lanes<Words>;

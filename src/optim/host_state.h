@@ -46,7 +46,7 @@ class HostState {
   /// Every buffer that exists, in an order that is the same on all ranks; together with flags and counters it is the
   /// whole state.
   std::vector<StoredState> stored() const;
-  /// Of those, the ones that are in place: without an exchange, and without what is still computed.
+  /// The states that are in place: without an exchange, and without what is still computed.
   std::vector<StoredState> kept() const { return store_.stored(); }
   /// By parameter, 1 = a gradient has gone into its state.
   std::vector<std::uint8_t> flags() const;

@@ -22,7 +22,7 @@
 
 namespace gradstep {
 
-/// Of buckets by their numbers.
+/// Buckets by their numbers.
 struct BucketRange {
   std::size_t first = 0;
   std::size_t end = 0;

@@ -184,7 +184,7 @@ void BucketQueue::serve(Track& track) noexcept {
   }
 }
 
-/// Those of one channel from `first` to `last`.
+/// The buckets of one channel from `first` to `last`.
 void BucketQueue::exchange(std::size_t first, std::size_t last, const Deadline& deadline) {
   const Phase phase("phase", "exchange", [&] { return buckets_[first]->numbers(first); });
   std::vector<Bucket*> together;

@@ -19,7 +19,7 @@ bool same_start(const Standing& a, const Standing& b) {
          a.local_steps - a.is_stepped == b.local_steps - b.is_stepped && a.partition == b.partition;
 }
 
-/// Its numbers and the parameters belong together. Of a state that is shared, other ranks may lack their part.
+/// Its numbers and the parameters belong together. Where the state is shared, other ranks may lack their part.
 bool is_good(const Optimizer& optimizer) {
   return optimizer.state_is_whole() || (optimizer.is_sharded() && optimizer.has_share() && !optimizer.is_ahead());
 }

@@ -466,7 +466,7 @@ def rendezvous_pending(
     """How many newcomers wait for a world of this size, and may be joined by connecting to it.
 
     Newcomers are its ranks from comm's world size on that have called Communicator.connect, shm, gloo or nccl with the
-    same world_size, store and generation, and still wait there. Nobody is waited for.
+    same world_size, store and generation, and still wait there. The call waits for no rank.
 
     comm: the present world. Collective over it: rank 0 asks the store, and all ranks get the same answer. None = this
         process asks by itself, for all ranks.

@@ -19,7 +19,7 @@ extern "C" {
  *
  * Collective over comm: its rank 0 asks the store, and all ranks get the same answer, so that they join in the same
  * window. The price is a broadcast of 4 bytes, and for rank 0 a question to the store for each newcomer that may come.
- * comm NULL = this process asks by itself, for all ranks of that world. Nobody is waited for. A newcomer that was
+ * comm NULL = this process asks by itself, for all ranks of that world. The call waits for no rank. A newcomer that was
  * killed still counts: then gradstep_comm_create ends by TIMEOUT, and comm is as it was.
  *
  * The store of gradstep_comm_unique_id ends when all ranks of its world have met: make an id for each world. A

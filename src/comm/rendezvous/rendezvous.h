@@ -58,7 +58,7 @@ class Rendezvous {
   };
 
   void publish(std::span<const char> own);
-  /// Nobody is to wait for this rank.
+  /// Peers are to wait for this rank no more.
   void withdraw() noexcept;
   void find_peers(const Deadline& deadline);
   /// Waits for what rank `peer` has published; true if that is news.

@@ -360,7 +360,7 @@ TEST_F(CommHandles, SharedMemoryBetweenHostsIsUnsupported) {
   for (std::thread& thread : threads) thread.join();
 }
 
-/// What both ranks are told, which must be equal.
+/// What both ranks learn, which must be equal.
 std::int32_t pending(const std::array<gradstep_comm*, 2>& comms, const gradstep_comm_options& options) {
   std::array<std::int32_t, 2> found = {-1, -1};
   std::array<std::thread, 2> threads;

@@ -296,7 +296,7 @@ Run train(const Mode& mode, const Epochs& epochs, std::int32_t ranks, const std:
       if (is_new && !is_first) host->begin_alone();
       for (int attempt = 0;; ++attempt) {
         try {
-          // Those who leave hand over by the old channel.
+          // Ranks that leave hand over by the old channel.
           const auto comm = world.connect(rank, host->context(), /*keeps=*/attempt == 0 && host->hands_over());
           if (is_first) {
             host->begin(comm);

@@ -89,7 +89,7 @@ class SimulatedWorld {
   /// This rank is done. False when all are; true if one of them wants to connect again.
   bool finish(std::int32_t rank);
   void leave(std::int32_t rank) { lives_[static_cast<std::size_t>(rank)] = false; }
-  /// It is to connect next; until then nobody waits for it.
+  /// It is to connect next; until then no rank waits for it.
   void join(std::int32_t rank) {
     lives_[static_cast<std::size_t>(rank)] = true;
     finished_[static_cast<std::size_t>(rank)] = true;

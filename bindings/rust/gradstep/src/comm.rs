@@ -124,7 +124,7 @@ impl Communicator {
 
     /// How many newcomers wait for the world of `how`, and may be joined by connecting so: of its ranks from the world
     /// size of `comm` on, those that are there. Collective over `comm`: rank 0 asks, and all get the same answer. None:
-    /// this process asks by itself, for all ranks. Nobody is waited for.
+    /// this process asks by itself, for all ranks. The call waits for no rank.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`]: the world is not larger, or nowhere to meet is given. [`Error::Aborted`]: rank 0

@@ -118,7 +118,8 @@ TEST(SubnormalStateInBf16, IsRoundedFromWhatTheF32StateWouldBe) {
   for (const float x : tiny.state("momentum_buffer")) EXPECT_EQ(x, 0);
 }
 
-/// Loops that step in place leave subnormal numbers to the code of their block. Those that write updates have none.
+/// Loops that step in place leave subnormal numbers to the code of their block. Loops that write updates store states
+/// first.
 TEST(SubnormalStateIn8Bits, IsWhatItIsWhereStatesAreStoredFirst) {
   for (const float scale : {0x1p-50F, 0x1p-62F, 0x1p-63F, 0x1p-75F, 0x1p-100F, 0x1p-125F, 0x1p-130F}) {
     const std::vector<gradstep_option> in_8_bits = {{"state_dtype", 0, "int8"}, {"beta1", 0.5, nullptr}};
