@@ -249,11 +249,11 @@ GRADSTEP_API gradstep_status gradstep_reducer_create(gradstep_context* context, 
 GRADSTEP_API void gradstep_reducer_destroy(gradstep_reducer* reducer) GRADSTEP_NOEXCEPT;
 
 /*
- * Reduces a whole window. Collective. grads[i] has the shape of parameter i and any float dtype (f64 only for f64);
- * data NULL contributes zeros. The outcome is written to results[i] (same shape and float dtypes, may be grads[i]
- * itself; rounded to its dtype) unless results or its data is NULL; gradstep_reducer_gradients shows it without a
- * copy. `weight` (finite, >= 0) matters for WEIGHTED: 0 (grads are not read) or 2^-96 to 2^96 (f64: 2^-768 to 2^768).
- * Where no rank had a gradient for a MAY_BE_UNUSED parameter,
+ * Reduces a whole window. Collective: a window is reduced on all ranks, or pushed on all. grads[i] has the shape of
+ * parameter i and any float dtype (f64 only for f64); data NULL contributes zeros. The outcome is written to results[i]
+ * (same shape and float dtypes, may be grads[i] itself; rounded to its dtype) unless results or its data is NULL;
+ * gradstep_reducer_gradients shows it without a copy. `weight` (finite, >= 0) matters for WEIGHTED: 0 (grads are not
+ * read) or 2^-96 to 2^96 (f64: 2^-768 to 2^768). Where no rank had a gradient for a MAY_BE_UNUSED parameter,
  * results[i] is left alone.
  * A window whose outcome is not finite, or is not where it is rounded to results of 16 bits, leaves nothing behind:
  * residuals, velocities, estimates and factors stay what they were before it, on all ranks alike; dtypes of results are
