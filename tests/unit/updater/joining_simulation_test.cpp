@@ -7,12 +7,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 
 #include "comm/communicators.h"
+#include "optim/first_order/first_order_optimizer.h"
 #include "optim/first_order/typed_options.h"
 #include "unit/host_calls.h"
 #include "unit/support.h"
@@ -270,19 +272,24 @@ Run train(const Mode& mode, const Epochs& epochs, std::int32_t ranks, const std:
           std::uint32_t seed) {
   SimulatedWorld world(ranks, seed, /*pairs=*/seed % 2 == 0, faults);
   Run run;
-  std::vector<Members> here(epochs.size());  // who has come to an epoch, to train or to go
+  std::vector<std::size_t> here(epochs.size());  // how many have come to an epoch, to train or to go
+  std::vector<std::size_t> changed(epochs.size());
   for (std::int32_t rank = 0; rank < ranks; ++rank) world.leave(rank);
   world.turns().run([&](std::int32_t rank) {
     std::unique_ptr<Host> host;
     world.count_calls(rank);
     const auto body = [&](std::size_t epoch) {
+      const auto meet = [&](std::size_t& arrived) {
+        ++arrived;
+        world.turns().wait(rank, [&] { return arrived == static_cast<std::size_t>(ranks); });
+      };
+      meet(here[epoch]);
       if (has(epochs[epoch], rank)) {
         world.join(rank);
       } else {
         world.leave(rank);
       }
-      here[epoch].push_back(rank);
-      world.turns().wait(rank, [&] { return here[epoch].size() == static_cast<std::size_t>(ranks); });
+      meet(changed[epoch]);
       if (!has(epochs[epoch], rank)) {
         if (host && host->hands_over()) host->leave();
         host.reset();
@@ -317,8 +324,8 @@ Run train(const Mode& mode, const Epochs& epochs, std::int32_t ranks, const std:
         }
       }
     };
-    for (std::size_t epoch = 0; epoch < epochs.size() && !run.is_lost; ++epoch) body(epoch);
-    if (host && !run.is_lost) host->gather();
+    for (std::size_t epoch = 0; epoch < epochs.size() && !run.is_lost && run.complaint.empty(); ++epoch) body(epoch);
+    if (host && !run.is_lost && run.complaint.empty()) host->gather();
     if (host) run.ends[rank] = host->end(mode.chain.sync == GRADSTEP_SYNC_GRADIENTS);
   });
   if (world.turns().stuck()) run.complaint += "all ranks wait for each other; ";
@@ -388,6 +395,8 @@ TEST(JoiningSimulation, EveryMixOfLeavingAndJoiningEndsWithTheSameBits) {
         if (HasFailure()) return;
       }
     }
+    std::printf("[   CASES  ] %u: %s\n", seed, each.name.c_str());
+    std::fflush(stdout);
   }
 }
 

@@ -406,7 +406,7 @@ TEST(OuterRounds, AnInnerOptimizerThatIsShardedInsideAHost) {
     EXPECT_FLOAT_EQ(replica.first(), by_nesterov({12}));
     expect_equal_on_all(comm, replica.numbers());
     expect_error(GRADSTEP_ERR_UNSUPPORTED, "spread over ranks of its own", [&] { replica.updater->saved().save(); });
-    expect_error(GRADSTEP_ERR_INVALID_STATE, "spread over ranks", [&] { replica.recover(&comm); });
+    expect_error(GRADSTEP_ERR_INVALID_STATE, "spread over other ranks", [&] { replica.recover(&comm); });
   });
 }
 

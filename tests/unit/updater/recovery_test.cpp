@@ -263,7 +263,7 @@ TEST(Recovery, AllPhasesShareOneDeadline) {
         Replica replica(nullptr, {});
         if (comm.rank() == 1) {
           std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-          const Reducer reducer(replica.context, comm, default_reducer_options(), replica.updater->schema());
+          const Recovery recovery(comm, *replica.optimizer, nullptr, {}, comm.deadline());
           while (!has_ended) std::this_thread::sleep_for(std::chrono::milliseconds(1));
           return;
         }
