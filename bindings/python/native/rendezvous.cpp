@@ -75,8 +75,8 @@ gradstep_status create_communicator(gradstep_context* context, const gradstep_co
   });
 }
 
-gradstep_status count_newcomers(gradstep_comm* comm, const gradstep_comm_options* options,
-                                const Rendezvous& rendezvous, int32_t* pending) {
+gradstep_status count_newcomers(gradstep_comm* comm, const gradstep_comm_options* options, const Rendezvous& rendezvous,
+                                int32_t* pending) {
   return with_rendezvous(options, rendezvous, [&](const gradstep_comm_options& complete) {
     return gradstep_rendezvous_pending(comm, &complete, pending);
   });

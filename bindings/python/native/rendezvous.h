@@ -19,8 +19,8 @@ struct Rendezvous {
 };
 
 /// gradstep_rendezvous_pending; comm may be NULL.
-gradstep_status count_newcomers(gradstep_comm* comm, const gradstep_comm_options* options,
-                                const Rendezvous& rendezvous, int32_t* pending);
+gradstep_status count_newcomers(gradstep_comm* comm, const gradstep_comm_options* options, const Rendezvous& rendezvous,
+                                int32_t* pending);
 
 gradstep_status create_communicator(gradstep_context* context, const gradstep_comm_options* options,
                                     const Rendezvous& rendezvous, gradstep_comm** out);
