@@ -92,7 +92,7 @@ void Recovery::find_root() {
   }
   if (all_[root_].steps < 0) {
     fail(GRADSTEP_ERR_INVALID_STATE,
-         "recover: no rank has a whole state since the exchange that failed: load one first");
+         "recover: no rank has a whole state since the exchange that failed: load a saved state");
   }
 }
 
