@@ -261,6 +261,7 @@ impl Trainer {
     }
 
     /// Writes the state of optimizer, accumulator and reducer to the file; the variables are candle's to save.
+    /// Collective with a reducer: rank 0 writes.
     ///
     /// # Errors
     /// As [`Updater::save`].
