@@ -52,9 +52,11 @@ fn train(context: &Context, comm: &Communicator) -> Result<(f32, f32, Vec<f32>)>
         trainer.backward_step(&loss)?;
         losses.push(loss.to_scalar::<f32>()?);
     }
-    if let (0, Some(folder)) = (comm.rank()?, std::env::args_os().nth(1).map(PathBuf::from)) {
-        variables.save(folder.join("perceptron.safetensors"))?;
-        trainer.save(folder.join("optimizer.safetensors"))?;
+    if let Some(folder) = std::env::args_os().nth(1).map(PathBuf::from) {
+        if comm.rank()? == 0 {
+            variables.save(folder.join("perceptron.safetensors"))?;
+        }
+        trainer.save(folder.join("optimizer.safetensors"))?; // of all ranks: rank 0 writes
     }
     let values = trainer.lend(|_, parameters| {
         Ok::<_, gradstep::Error>(

@@ -2417,12 +2417,15 @@ pub struct gradstep_updater_options {
     pub clip_value: f64,
     pub grad_scale: f64,
     pub outer: *mut gradstep_optimizer,
+    pub outer_fragments: i32,
+    pub outer_delay: i32,
+    pub outer_mix: f64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of gradstep_updater_options",
-    ][::core::mem::size_of::<gradstep_updater_options>() - 48usize];
+    ][::core::mem::size_of::<gradstep_updater_options>() - 64usize];
     [
         "Alignment of gradstep_updater_options",
     ][::core::mem::align_of::<gradstep_updater_options>() - 8usize];
@@ -2450,6 +2453,15 @@ const _: () = {
     [
         "Offset of field: gradstep_updater_options::outer",
     ][::core::mem::offset_of!(gradstep_updater_options, outer) - 40usize];
+    [
+        "Offset of field: gradstep_updater_options::outer_fragments",
+    ][::core::mem::offset_of!(gradstep_updater_options, outer_fragments) - 48usize];
+    [
+        "Offset of field: gradstep_updater_options::outer_delay",
+    ][::core::mem::offset_of!(gradstep_updater_options, outer_delay) - 52usize];
+    [
+        "Offset of field: gradstep_updater_options::outer_mix",
+    ][::core::mem::offset_of!(gradstep_updater_options, outer_mix) - 56usize];
 };
 impl Default for gradstep_updater_options {
     fn default() -> Self {

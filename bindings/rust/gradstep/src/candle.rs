@@ -116,10 +116,7 @@ impl Variables {
         let mut names = HashMap::new();
         let parameter = |(name, variable): &(String, Var)| {
             check_place(&format!("variable {name:?}"), variable.device().location())?;
-            let found = variable.dtype();
-            let dtype = dtype_of(found).ok_or_else(|| {
-                Error::Unsupported(format!("variable {name:?}: {found:?}, expected f32, f64, f16 or bf16"))
-            })?;
+            let dtype = dtype_of(variable.dtype()).ok_or_else(|| of_no_dtype(name, variable))?;
             let other = names.insert(variable.id(), name.clone());
             require(other.is_none(), || {
                 format!("variable {name:?}: the variable {:?} again, expected each once", other.unwrap_or_default())
@@ -134,11 +131,15 @@ impl Variables {
     ///
     /// # Errors
     /// [`Error::InvalidState`]: another call has a variable's memory. [`Error::Unsupported`]: a variable's memory is
-    /// not a whole, or not the host's. Errors of `body`.
+    /// not contiguous, not the host's, or of a dtype that gradstep has not. Errors of `body`.
     pub fn lend<R, E: From<Error>>(&self, body: impl FnOnce(&mut [TensorMut<'_>]) -> Result<R, E>) -> Result<R, E> {
         let mut lent = Lent { variables: &self.0, memory: Vec::with_capacity(self.0.len()) };
-        for (_, variable) in &self.0 {
-            lent.memory.push(exchange(variable, TAKEN).map_err(|error| Error::Unsupported(error.to_string()))?);
+        for (name, variable) in &self.0 {
+            let memory = exchange(variable, TAKEN).map_err(|error| Error::Unsupported(error.to_string()))?;
+            if matches!(memory, CpuStorage::F4(_)) {
+                Err(Error::InvalidState(format!("variable {name:?}: another call has its memory")))?;
+            }
+            lent.memory.push(memory);
         }
         let tensors =
             lent.memory.iter_mut().zip(&self.0).map(|(memory, (name, variable))| written(name, variable, memory));
@@ -260,6 +261,7 @@ impl Trainer {
     }
 
     /// Writes the state of optimizer, accumulator and reducer to the file; the variables are candle's to save.
+    /// Collective with a reducer: rank 0 writes.
     ///
     /// # Errors
     /// As [`Updater::save`].
@@ -350,6 +352,10 @@ fn dtype_of(dtype: DType) -> Option<Dtype> {
     }
 }
 
+fn of_no_dtype(name: &str, variable: &Var) -> Error {
+    Error::Unsupported(format!("variable {name:?}: {:?}, expected f32, f64, f16 or bf16", variable.dtype()))
+}
+
 fn check_place(what: &str, location: DeviceLocation) -> Result<()> {
     match location {
         DeviceLocation::Cpu => Ok(()),
@@ -370,7 +376,7 @@ fn written<'a>(name: &str, variable: &'a Var, memory: &'a mut CpuStorage) -> Res
         CpuStorage::F64(values) => whole(name, variable, values),
         CpuStorage::F16(values) => whole(name, variable, values),
         CpuStorage::BF16(values) => whole(name, variable, values),
-        _ => Err(Error::InvalidState(format!("variable {name:?}: another call has its memory"))),
+        _ => Err(of_no_dtype(name, variable)),
     }
 }
 
