@@ -24,6 +24,8 @@ World make_world(const std::string& engine, std::int32_t world_size, const CommS
 
 /// All engines that this build can test, gloo only where its plugin was built.
 std::vector<std::string> engines();
+/// Is gloo one of them? It alone has a network's rounds.
+bool has_gloo();
 
 /// How one rank's thread ended.
 struct Outcome {

@@ -160,11 +160,6 @@ TEST_P(ForecastsOnEngines, ByHostsRoundsInsideAndBetweenThemAreThoseThatACommuni
   }
 }
 
-bool has_gloo() {
-  const std::vector<std::string> all = engines();
-  return std::ranges::find(all, "gloo") != all.end();
-}
-
 TEST(ExchangeCost, ARoundOfARingIsWhatEachRankPassesOn) {
   if (!has_gloo()) GTEST_SKIP() << "no ring";
   CommSettings settings;

@@ -137,11 +137,6 @@ TEST(RoundMaker, SumsThatAreOneHaveTheBitsOfEach) {
   });
 }
 
-bool has_gloo() {
-  const std::vector<std::string> all = engines();
-  return std::ranges::find(all, "gloo") != all.end();
-}
-
 constexpr std::int64_t kBuckets = 6;
 
 struct Made {
