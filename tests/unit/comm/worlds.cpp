@@ -158,6 +158,11 @@ std::vector<std::string> engines() {
   return names;
 }
 
+bool has_gloo() {
+  const std::vector<std::string> all = engines();
+  return std::ranges::find(all, "gloo") != all.end();
+}
+
 std::vector<Outcome> run_outcomes(std::int32_t ranks, const std::function<void(std::int32_t)>& body) {
   std::vector<Outcome> outcomes(static_cast<std::size_t>(ranks));
   std::vector<std::thread> threads;
