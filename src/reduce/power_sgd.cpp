@@ -103,7 +103,7 @@ void PowerSgdExchange::plan_dense(Work& work, const Array& memory) {
   }
 }
 
-// A sum in an engine's order may have other bits in other company.
+// In an engine's order the bits of a sum may depend on what is summed beside it.
 std::int64_t PowerSgdExchange::round_bytes() const {
   if (comm().reduction_order() == GRADSTEP_REDUCTION_ENGINE) return 0;
   return std::max(p_size_, q_size_) * size_of(plan_.dtype);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "reduce/predicted_costs.h"
 #include "unit/reduce/exchange_fixture.h"
 #include "unit/reduce/world_reduce.h"
 
@@ -138,6 +139,8 @@ TEST(RoundMaker, SumsThatAreOneHaveTheBitsOfEach) {
 }
 
 constexpr std::int64_t kBuckets = 6;
+constexpr std::int64_t kRows = 64;
+constexpr std::int64_t kColumns = 48;
 
 struct Made {
   std::int64_t rounds = 0;
@@ -147,7 +150,7 @@ struct Made {
 
 /// What a window of kBuckets buckets makes, by the slowest rank.
 Made make_window(const std::string& engine, const gradstep_reducer_options& options, bool pushed,
-                 const std::vector<std::int64_t>& shape = {64, 48}) {
+                 const std::vector<std::int64_t>& shape = {kRows, kColumns}) {
   std::vector<Made> made(kRanks);
   run(make_world(engine, kRanks), [&](Communicator& comm) {
     const std::vector<std::vector<std::int64_t>> shapes(kBuckets, shape);
@@ -212,6 +215,39 @@ TEST(CommonRounds, BucketsOfAChannelThatLeaveTogetherOverANetworkMakeTheRoundsOf
       EXPECT_EQ(apart.rounds, way.rounds * kBuckets);
       EXPECT_EQ(apart.bytes, together.bytes);
       EXPECT_EQ(apart.bytes_of_buckets, apart.bytes);
+    }
+  }
+}
+
+TEST(CommonRounds, AForecastCountsThem) {
+  if (!has_gloo()) GTEST_SKIP() << "no network";
+  for (const Way& way : kWays) {
+    if (way.mode == GRADSTEP_REDUCER_SPARSE_THRESHOLD) continue;  // depends on gradients
+    for (const std::int32_t channels : {1, 4}) {
+      for (const std::int32_t control : {0, 1}) {
+        auto options = options_of(way, channels);
+        options.control = control;
+        auto forecast = default_cost_options();
+        forecast.elements = kBuckets * kRows * kColumns;
+        forecast.bucket_elements = kRows * kColumns;
+        forecast.rows = kRows;
+        forecast.columns = kColumns;
+        forecast.rank = options.rank;
+        forecast.sparsity = options.sparsity;
+        forecast.ranks = kRanks;
+        forecast.bandwidth = 1e9;
+        forecast.latency = 1e-3;
+        forecast.channels = channels;
+        forecast.control_parameters = control * kBuckets;
+        const std::vector<gradstep_cost> costs = predict_costs(forecast);
+        const auto cost = std::ranges::find_if(costs, [&](const gradstep_cost& one) {
+          const bool is_split = way.sparse_exchange == GRADSTEP_SPARSE_EXCHANGE_SPLIT;
+          return one.mode == way.mode && (one.algorithm == GRADSTEP_COST_SPARSE_SPLIT) == is_split;
+        });
+        ASSERT_NE(cost, costs.end());
+        EXPECT_EQ(cost->rounds, make_window("gloo", options, /*pushed=*/false).rounds)
+            << "mode " << way.mode << ", " << channels << " channels, control " << control;
+      }
     }
   }
 }
