@@ -45,9 +45,12 @@ impl From<Error> for candle_core::Error {
     }
 }
 
+/// Makes an optimizer of a schema.
+type Create = Box<dyn FnOnce(&Context, &[Parameter]) -> Result<Optimizer>>;
+
 /// A [`Trainer`]'s rule, and what is done with gradients before they are stepped.
 pub struct Config {
-    optimizer: Box<dyn FnOnce(&Context, &[Parameter]) -> Result<Optimizer>>,
+    optimizer: Create,
     context: Option<Context>,
     accumulator: Option<AccumulatorOptions>,
     updater: UpdaterOptions,
