@@ -139,8 +139,8 @@ TEST(RoundMaker, SumsThatAreOneHaveTheBitsOfEach) {
 }
 
 constexpr std::int64_t kBuckets = 6;
-constexpr std::int64_t kRows = 64;
-constexpr std::int64_t kColumns = 48;
+constexpr std::int64_t kHeight = 64;
+constexpr std::int64_t kWidth = 48;
 
 struct Made {
   std::int64_t rounds = 0;
@@ -150,7 +150,7 @@ struct Made {
 
 /// What a window of kBuckets buckets makes, by the slowest rank.
 Made make_window(const std::string& engine, const gradstep_reducer_options& options, bool pushed,
-                 const std::vector<std::int64_t>& shape = {kRows, kColumns}) {
+                 const std::vector<std::int64_t>& shape = {kHeight, kWidth}) {
   std::vector<Made> made(kRanks);
   run(make_world(engine, kRanks), [&](Communicator& comm) {
     const std::vector<std::vector<std::int64_t>> shapes(kBuckets, shape);
@@ -228,10 +228,10 @@ TEST(CommonRounds, AForecastCountsThem) {
         auto options = options_of(way, channels);
         options.control = control;
         auto forecast = default_cost_options();
-        forecast.elements = kBuckets * kRows * kColumns;
-        forecast.bucket_elements = kRows * kColumns;
-        forecast.rows = kRows;
-        forecast.columns = kColumns;
+        forecast.elements = kBuckets * kHeight * kWidth;
+        forecast.bucket_elements = kHeight * kWidth;
+        forecast.rows = kHeight;
+        forecast.columns = kWidth;
         forecast.rank = options.rank;
         forecast.sparsity = options.sparsity;
         forecast.ranks = kRanks;
