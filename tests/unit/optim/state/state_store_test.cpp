@@ -25,13 +25,13 @@ class StateStoreTest : public testing::Test {
   }
   void move_to(StatePlace place) {
     const bool was_spread = store_.owner(0, 0) >= 0;
-    store_.prepare_move([&](std::size_t, std::size_t) { return place; }, /*gathers=*/false, /*keep=*/true);
+    store_.prepare_move([&](std::size_t, std::size_t) { return place; }, StateStore::Gathers::owned, /*keep=*/true);
     std::vector<std::byte> whole(static_cast<std::size_t>(store_.largest_moved()));
     const auto gather = [&](const StoredState& stored, void* to) {
       std::memcpy(to, stored.array.data, static_cast<std::size_t>(stored.array.bytes()));
     };
     EXPECT_FALSE(was_spread);
-    store_.fill_moved(/*gathers=*/false, gather, whole.data());
+    store_.fill_moved(StateStore::Gathers::owned, gather, whole.data());
     store_.commit_move();
   }
   float* numbers(std::size_t slot) const { return static_cast<float*>(store_.tensor(0, slot).numbers().data); }
@@ -96,7 +96,8 @@ TEST_F(StateStoreTest, WhatAnotherRankOwnsHasNoMemoryHere) {
 TEST_F(StateStoreTest, AMoveThatIsDroppedChangesNothing) {
   grow({plain(0, "m")});
   float* const before = numbers(0);
-  store_.prepare_move([](std::size_t, std::size_t) { return StatePlace{{0, 256}, -1}; }, false, false);
+  store_.prepare_move([](std::size_t, std::size_t) { return StatePlace{{0, 256}, -1}; }, StateStore::Gathers::owned,
+                      /*keep=*/false);
   store_.discard_move();
   EXPECT_EQ(numbers(0), before);
   EXPECT_EQ(store_.tensor(0, 0).slice().size, kSize);
