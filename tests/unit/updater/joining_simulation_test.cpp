@@ -203,7 +203,7 @@ class Host {
       bytes.append(reinterpret_cast<const char*>(param.values.data()), param.values.size() * sizeof(float));
     }
     for (const auto& optimizer : {with_state ? optimizer_ : nullptr, outer_}) {
-      if (!optimizer) continue;
+      if (!optimizer || optimizer->is_sharded()) continue;  // each rank has its own share
       for (const StoredState& state : optimizer->state().stored()) {
         bytes.append(static_cast<const char*>(state.array.data), static_cast<std::size_t>(state.array.bytes()));
       }
@@ -330,7 +330,7 @@ Run train(const Mode& mode, const Epochs& epochs, std::int32_t ranks, const std:
     };
     for (std::size_t epoch = 0; epoch < epochs.size() && !run.is_lost && run.complaint.empty(); ++epoch) body(epoch);
     const bool with_state = compares_state(mode, faults);
-    if (host && with_state && !run.is_lost && run.complaint.empty()) host->gather();
+    if (host && faults.empty() && run.complaint.empty()) host->gather();
     if (host) run.ends[rank] = host->end(with_state);
   });
   if (world.turns().stuck()) run.complaint += "all ranks wait for each other; ";
