@@ -111,18 +111,21 @@ class Trainee:
         self.comm.barrier()
 
     def train(self, windows: int, dies_at: int | None) -> None:
-        rounds = self.outer.step_count if self.outer else -1
+        ends_round = False
         for window in range(windows):
             if dies_at == window:
                 os.kill(os.getpid(), signal.SIGKILL)
-            self.push()
-        while self.outer and self.outer.step_count == rounds:  # a recovery may be anywhere in a round
-            self.push()
+            ends_round = self.push()
+        while self.outer and not ends_round:  # a recovery may be anywhere in a round
+            ends_round = self.push()
 
-    def push(self) -> None:
+    def push(self) -> bool:
+        """True where this ended a round."""
+        rounds = self.outer.step_count if self.outer else 0
         rng = np.random.default_rng([self.identity, self.adam.step_count])
         gradients = [rng.standard_normal(shape).astype(np.float32) for shape in SHAPES]
         self.updater.push(self.parameters, gradients)
+        return bool(self.outer) and self.outer.step_count > rounds
 
     def leave(self) -> None:
         if self.mode.get("sharded"):
