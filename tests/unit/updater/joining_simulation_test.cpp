@@ -262,7 +262,7 @@ bool has(const Members& members, std::int32_t rank) { return std::ranges::find(m
 
 struct Run {
   std::map<std::int32_t, std::string> ends;
-  bool is_lost = false;          // a state of which shares were of different steps
+  bool is_lost = false;  // a state of which shares were of different steps
   std::string complaint;
   std::size_t struck = 0;
 };
