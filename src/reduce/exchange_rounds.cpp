@@ -201,22 +201,25 @@ bool exchange_together(ExchangeResources& resources, std::span<ExchangeByRounds*
   if (beside != nullptr) {
     const Call sum = Call::all_reduce(*beside, GRADSTEP_REDUCE_SUM, 1);
     has_beside = maker.is_gathered(sum) && std::ranges::any_of(asked, has_round) && are_gathered(asked);
-    if (has_beside) asked.push_back(Round{sum});
+    if (has_beside) asked.emplace_back(Round{sum});
   }
   std::vector<const Round*> rounds;
   std::vector<gradstep_bucket_statistics*> counted;
   std::vector<std::size_t> travelling;
   for (;;) {
-    const auto first = std::ranges::find_if(asked, has_round);
-    if (first == asked.end()) return has_beside;
-    const CallKind kind = (*first)->call.kind;
+    std::optional<CallKind> kind;  // of the first that has a round
+    for (const auto& round : asked) {
+      if (round && !kind) kind = round->call.kind;
+    }
+    if (!kind) return has_beside;
     const bool is_gather = are_gathered(asked);
     rounds.clear();
     counted.clear();
     travelling.clear();
     for (std::size_t i = 0; i < asked.size(); ++i) {
-      if (!asked[i] || !(is_gather || asked[i]->call.kind == kind)) continue;
-      rounds.push_back(&*asked[i]);
+      const std::optional<Round>& round = asked[i];
+      if (!round || !(is_gather || round->call.kind == *kind)) continue;
+      rounds.push_back(&*round);
       counted.push_back(i < stats.size() ? &stats[i] : &of_beside);
       travelling.push_back(i);
     }
