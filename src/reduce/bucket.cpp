@@ -3,6 +3,7 @@
 #include "reduce/bucket.h"
 
 #include "comm/host_sums.h"
+#include "core/short_lists.h"
 #include "reduce/exchange_rounds.h"
 
 namespace gradstep {
@@ -169,12 +170,13 @@ void Bucket::exchange_together(std::span<Bucket* const> buckets, const Deadline&
   const Communicator& comm = *resources.comm;
   const SumOrder order(comm.host_sums(), buckets[0]->choice_.by_hosts != 0);
   const double divisor = resources.options.average == GRADSTEP_AVERAGE_MEAN ? comm.world_size() : 1;
-  std::vector<gradstep_bucket_statistics> stats;
+  ShortLists lists;
+  auto stats = lists.of<gradstep_bucket_statistics>();
   for (const Bucket* bucket : buckets) stats.push_back(bucket->stats_so_far());
   if (resources.data->is_queued()) resources.has_queued = true;
   try {
     for (const Bucket* bucket : buckets) resources.follow(bucket->packed_);
-    std::vector<ExchangeByRounds*> exchanges;
+    auto exchanges = lists.of<ExchangeByRounds*>();
     for (const Bucket* bucket : buckets) {
       ExchangeByRounds* const exchange = bucket->is_empty() ? nullptr : bucket->exchange_->by_rounds();
       if (exchange != nullptr) exchanges.push_back(exchange);

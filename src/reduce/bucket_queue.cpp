@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/short_lists.h"
 #include "core/trace.h"
 #include "reduce/exchange_rounds.h"
 
@@ -187,7 +188,8 @@ void BucketQueue::serve(Track& track) noexcept {
 /// The buckets of one channel from `first` to `last`.
 void BucketQueue::exchange(std::size_t first, std::size_t last, const Deadline& deadline) {
   const Phase phase("phase", "exchange", [&] { return buckets_[first]->numbers(first); });
-  std::vector<Bucket*> together;
+  ShortLists lists;
+  auto together = lists.of<Bucket*>();
   for (std::size_t bucket = first; bucket <= last; bucket += tracks_.size()) together.push_back(buckets_[bucket].get());
   Bucket::exchange_together(together, deadline, last + 1 == range_.end ? control_ : nullptr);
 }

@@ -74,20 +74,21 @@ void RoundMaker::sum(Rounds rounds, const Deadline& deadline) {
 
 void RoundMaker::gather_and_sum(Rounds rounds, const Deadline& deadline) {
   if (rounds.size() == 1 && rounds[0]->call.kind == CallKind::all_reduce) return sum(rounds, deadline);
-  std::vector<Round> gathers;
+  ShortList<Round> gathers = lists_.of<Round>();
   for (const Round* round : rounds) {
     const Array& data = round->call.data;
     const bool sums = round->call.kind == CallKind::all_reduce;
     gathers.push_back(sums ? Round{Call::all_gather(data.data, nullptr, data.bytes())} : *round);
   }
-  std::vector<const Round*> common;
+  ShortList<const Round*> common = lists_.of<const Round*>();
   for (const Round& one : gathers) common.push_back(&one);
   gather(common, deadline);
   for (std::size_t k = 0; k < rounds.size(); ++k) {
     const Call& call = rounds[k]->call;
     if (call.kind != CallKind::all_reduce) continue;
     const auto blocks = received(k).blocks;
-    const std::vector<const void*> sources(blocks.begin(), blocks.end());
+    ShortList<const void*> sources = lists_.of<const void*>();
+    sources.assign(blocks.begin(), blocks.end());
     resources_.backend().sum_ranks({call.data.data, sources, call.data.size, call.data.dtype, call.op, call.divisor},
                                    resources_.lane().queue());
   }
@@ -127,7 +128,7 @@ const void* RoundMaker::pack(Rounds rounds, std::size_t receivers, Bytes bytes) 
   }
   if (rounds.size() == 1) return rounds[0]->call.send;
   std::byte* const packed = resources_.outgoing.reserve(total_of(sent_bytes_));
-  std::vector<const std::byte*> blocks;  // by rounds: the next one
+  ShortList<const std::byte*> blocks = lists_.of<const std::byte*>();  // by rounds: the next one
   for (const Round* round : rounds) blocks.push_back(static_cast<const std::byte*>(round->call.send));
   std::byte* place = packed;
   for (std::size_t q = 0; q < receivers; ++q) {
@@ -190,7 +191,8 @@ void count_bytes(std::span<const Round* const> rounds, std::span<gradstep_bucket
 bool exchange_together(ExchangeResources& resources, std::span<ExchangeByRounds* const> exchanges, double divisor,
                        const Deadline& deadline, std::span<gradstep_bucket_statistics> stats, const Array* beside) {
   RoundMaker maker(resources);
-  std::vector<std::optional<Round>> asked;
+  ShortLists lists;
+  auto asked = lists.of<std::optional<Round>>();
   for (std::size_t i = 0; i < exchanges.size(); ++i) asked.push_back(exchanges[i]->start(divisor, stats[i]));
   const auto has_round = [](const std::optional<Round>& round) { return round.has_value(); };
   const auto are_gathered = [&](std::span<const std::optional<Round>> rounds) {
@@ -203,9 +205,9 @@ bool exchange_together(ExchangeResources& resources, std::span<ExchangeByRounds*
     has_beside = maker.is_gathered(sum) && std::ranges::any_of(asked, has_round) && are_gathered(asked);
     if (has_beside) asked.emplace_back(Round{sum});
   }
-  std::vector<const Round*> rounds;
-  std::vector<gradstep_bucket_statistics*> counted;
-  std::vector<std::size_t> travelling;
+  auto rounds = lists.of<const Round*>();
+  auto counted = lists.of<gradstep_bucket_statistics*>();
+  auto travelling = lists.of<std::size_t>();
   for (;;) {
     std::optional<CallKind> kind;  // of the first that has a round
     for (const auto& round : asked) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/function_ref.h"
+#include "core/short_lists.h"
 #include "reduce/bucket_exchange.h"
 
 namespace gradstep {
@@ -63,10 +64,11 @@ class RoundMaker {
   std::size_t world_size() const { return static_cast<std::size_t>(resources_.comm->world_size()); }
 
   ExchangeResources& resources_;
-  std::vector<const std::byte*> blocks_;  // by rounds, then rank
-  std::vector<DataPlane::Seen> seen_;     // by rounds
-  std::vector<std::int64_t> sent_bytes_;  // by rank
-  std::vector<std::int64_t> received_bytes_;
+  ShortLists lists_;
+  ShortList<const std::byte*> blocks_ = lists_.of<const std::byte*>();  // by rounds, then rank
+  ShortList<DataPlane::Seen> seen_ = lists_.of<DataPlane::Seen>();      // by rounds
+  ShortList<std::int64_t> sent_bytes_ = lists_.of<std::int64_t>();      // by rank
+  ShortList<std::int64_t> received_bytes_ = lists_.of<std::int64_t>();
 };
 
 /// An exchange whose rounds are made for it. What a round sends stays as it is until proceed().
