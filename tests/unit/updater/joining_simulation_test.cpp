@@ -29,8 +29,10 @@ constexpr std::int64_t kNoMoreCalls = 300;
 constexpr std::int64_t kWindowsPerEpoch = 2;  // a round of local steps
 #if defined(GRADSTEP_SANITIZED)
 constexpr std::int64_t kStride = 17;
+constexpr std::int32_t kMostRanks = 3;
 #else
 constexpr std::int64_t kStride = 1;
+constexpr std::int32_t kMostRanks = 4;
 #endif
 constexpr Fault::Moment kMoments[] = {Fault::Moment::before, Fault::Moment::after, Fault::Moment::for_others};
 const std::vector<std::vector<std::int64_t>> kSmall = {{6, 4}, {5}};
@@ -395,7 +397,7 @@ std::vector<Epochs> every_mix(std::int32_t ranks) {
 TEST(JoiningSimulation, EveryMixOfLeavingAndJoiningEndsWithTheSameBits) {
   std::uint32_t seed = 17;
   for (const Mode& each : modes()) {
-    for (std::int32_t ranks = 2; ranks <= 4; ++ranks) {
+    for (std::int32_t ranks = 2; ranks <= kMostRanks; ++ranks) {
       for (const Epochs& epochs : every_mix(ranks)) {
         EXPECT_TRUE(check(each, epochs, ranks, {}, ++seed));
         if (HasFailure()) return;
