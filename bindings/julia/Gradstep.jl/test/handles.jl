@@ -157,7 +157,7 @@ end
     costs = predict_costs(elements = 1000, ranks = 4, bandwidth = 1e9, latency = 1e-5)
     @test any(cost -> cost.mode === :dense && cost.algorithm === :ring && cost.seconds > 0, costs)
     measured = measured_costs()
-    @test length(measured) == 7 && all(0 .<= values(measured) .< 1e-3) && measured.add_seconds > 0
+    @test length(measured) == 9 && all(0 .<= values(measured) .< 1e-3) && measured.add_seconds > 0
     here = predict_costs(; elements = 1000, ranks = 4, bandwidth = 1e9, latency = 1e-5, measured...)
     @test [cost.network_seconds for cost in here] == [cost.network_seconds for cost in costs]
     @test [cost.seconds for cost in here] != [cost.seconds for cost in costs]
