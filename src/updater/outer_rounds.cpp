@@ -10,10 +10,16 @@
 
 namespace gradstep {
 
+void check_round_shape(const RoundShape& shape) {
+  if (shape.fragments < 1) fail_argument("options.outer_fragments: is {}, expected at least 1", shape.fragments);
+  if (shape.delay < 0) fail_argument("options.outer_delay: is {}, expected at least 0", shape.delay);
+  if (!(shape.mix >= 0 && shape.mix < 1)) fail_argument("options.outer_mix: is {}, expected 0 to below 1", shape.mix);
+}
+
 namespace {
 
 void check(const RoundShape& shape, std::size_t buckets) {
-  if (shape.fragments < 1) fail_argument("options.outer_fragments: is {}, expected at least 1", shape.fragments);
+  check_round_shape(shape);
   if (shape.windows % shape.fragments != 0) {
     fail_argument("options.outer_fragments: is {}, expected a divisor of sync_steps = {}", shape.fragments,
                   shape.windows);
@@ -21,16 +27,14 @@ void check(const RoundShape& shape, std::size_t buckets) {
   if (static_cast<std::size_t>(shape.fragments) > buckets && shape.fragments > 1) {
     fail_argument(
         "options.outer_fragments: is {}, expected at most the {} buckets of the reducer: a smaller fuse_threshold "
-        "makes "
-        "more of them",
+        "makes more",
         shape.fragments, buckets);
   }
   const std::int32_t turn = shape.windows / shape.fragments;
-  if (shape.delay < 0 || shape.delay >= turn) {
+  if (shape.delay >= turn) {
     fail_argument("options.outer_delay: is {}, expected 0 to sync_steps / outer_fragments - 1 = {}", shape.delay,
                   turn - 1);
   }
-  if (!(shape.mix >= 0 && shape.mix < 1)) fail_argument("options.outer_mix: is {}, expected 0 to below 1", shape.mix);
 }
 
 }  // namespace

@@ -31,6 +31,9 @@ struct RoundShape {
   double mix = 0;              ///< 0 to below 1: the part of a rank's own parameters in those it goes on from
 };
 
+/// Each number by itself. Throws INVALID_ARGUMENT that names the option.
+void check_round_shape(const RoundShape& shape);
+
 class OuterRounds {
  public:
   /// `outer` has the schema of the optimizer that makes the local steps. Fragments are made of the buckets that a

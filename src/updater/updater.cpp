@@ -70,13 +70,14 @@ Updater::Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> op
     fail_argument("options.sync: is {}, expected 0 to {}", options.sync, static_cast<int>(GRADSTEP_SYNC_DELTAS));
   }
   if (options.sync_steps < 1) fail_argument("options.sync_steps: is {}, expected at least 1", options.sync_steps);
+  const RoundShape shape{options.sync_steps, options.outer_fragments, options.outer_delay, options.outer_mix};
+  check_round_shape(shape);
   check_guards(guards_);
   if (chain_.accumulator) check_same_schema("accumulator", chain_.optimizer->schema(), chain_.accumulator->schema());
   if (chain_.reducer) check_same_schema("reducer", chain_.optimizer->schema(), chain_.reducer->schema());
   if (chain_.reducer) check_windows_end_together(chain_.reducer->comm());
   if (chain_.outer) {
     check_outer(options, *chain_.optimizer, *chain_.outer);
-    const RoundShape shape{options.sync_steps, options.outer_fragments, options.outer_delay, options.outer_mix};
     rounds_.emplace(chain_.outer, shape, reducer_options_.fuse_threshold);
   } else if (options.sync != GRADSTEP_SYNC_GRADIENTS) {
     local_.emplace(chain_.optimizer->site(), options);

@@ -48,17 +48,21 @@ class UpdaterOptions(TypedDict, total=False):
     grad_scale: Annotated[float, Keyword("multiplies them", "finite")]
     skip_nonfinite: Annotated[bool, Keyword("a window that is not finite on some rank makes no step on any")]
     outer_fragments: Annotated[
-        int, Keyword("parts of the model whose rounds end in turn, of the reducer's buckets", "a divisor of sync_steps")
+        int,
+        Keyword(
+            "parts of the model whose rounds end in turn, of the reducer's buckets; a divisor of sync_steps", ">= 1"
+        ),
     ]
     outer_delay: Annotated[
         int,
         Keyword(
-            "windows before the end of its round at which a change leaves, behind the steps",
-            "0 to sync_steps / outer_fragments - 1",
+            "windows before the end of its round at which a change leaves, behind the steps; below sync_steps / "
+            "outer_fragments",
+            ">= 0",
         ),
     ]
     outer_mix: Annotated[
-        float, Keyword("part of the rank's own parameters in those it goes on from after an outer step", "0 to below 1")
+        float, Keyword("part of the rank's own parameters in those it goes on from after an outer step", "in [0, 1)")
     ]
 
 
