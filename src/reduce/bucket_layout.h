@@ -27,6 +27,10 @@ class BucketLayout {
   BucketLayout(ExchangeResources& resources, const Schema& schema, const Deadline& deadline);
 
   const Buckets& buckets() const { return buckets_; }
+  std::span<const std::unique_ptr<Bucket>> buckets(BucketRange range) const {
+    return std::span(buckets_).subspan(range.first, range.end - range.first);
+  }
+  BucketRange all() const { return {0, buckets_.size()}; }
   std::size_t parameters() const { return places_.size(); }
   const Place& place_of(std::size_t parameter) const { return places_[parameter]; }
   Bucket& bucket_of(std::size_t parameter) const { return *buckets_[places_[parameter].bucket]; }

@@ -244,12 +244,6 @@ void BucketQueue::exchange_here(std::size_t end, const Deadline& deadline) {
   check();
 }
 
-void BucketQueue::exchange_alone(std::size_t bucket, const Deadline& deadline) {
-  const auto begin = Clock::now();
-  exchange(bucket, bucket, deadline);
-  waited_[bucket] += Clock::now() - begin;
-}
-
 /// Call in a catch block. A failure of this rank alone, or of its channel, is the end of all channels.
 void BucketQueue::keep_error(Track& failed) noexcept {
   const gradstep_status status = translate_exception();

@@ -50,8 +50,6 @@ class BucketQueue {
   /// Waits until at most `most` of the buckets that may leave are not exchanged, or until no more are. Not where they
   /// leave together.
   void wait_for_room(std::size_t most);
-  /// One bucket on the host's thread. Nothing is running.
-  void exchange_alone(std::size_t bucket, const Deadline& deadline);
   /// Throws the window's error if it is known by now, and no more buckets can leave. With several channels a failure
   /// that all ranks share, and that leaves their channels whole, is known at the end of the window.
   void check() const;

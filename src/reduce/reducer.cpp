@@ -38,30 +38,30 @@ void Reducer::open_window(double weight, bool at_once, std::optional<BucketRange
   outcome_.forget();
   resources_.begin_window(weight);
   control_.begin(weight);
-  exchanged_ = range.value_or(BucketRange{0, layout_.buckets().size()});
-  queue_.open(exchanged_, at_once && resources_.has_common_rounds() && !layout_.lends_memory(),
+  const BucketRange buckets = range.value_or(layout_.all());
+  queue_.open(buckets, at_once && resources_.has_common_rounds() && !layout_.lends_memory(),
               control_.is_needed() ? &control_ : nullptr);
   resources_.join();  // of a window that has failed something may be left
   packing_.begin(control_.is_weighted() ? weight : 1);
-  open_ = true;  // now that nothing can fail
+  window_ = {true, range.has_value(), buckets};  // now that nothing can fail
 }
 
 void Reducer::begin(double weight) {
-  if (open_) fail(GRADSTEP_ERR_INVALID_STATE, "begin: a window is open already; wait for it or cancel it");
+  if (window_.is_open) fail(GRADSTEP_ERR_INVALID_STATE, "begin: a window is open already; wait for it or cancel it");
   open_window(weight);
 }
 
 void Reducer::check_not_sent() const {
-  if (is_sent_) fail(GRADSTEP_ERR_INVALID_STATE, "reducer: an updater's changes are on their way");
+  if (window_.is_sent) fail(GRADSTEP_ERR_INVALID_STATE, "reducer: an updater's changes are on their way");
 }
 
 void Reducer::push(std::size_t index, const Array& grad) {
   check_not_sent();
-  if (open_ && packing_.is_packed(index)) {
+  if (window_.is_open && packing_.is_packed(index)) {
     fail(GRADSTEP_ERR_INVALID_STATE, "index: parameter {} ('{}') was pushed already in this window", index,
          schema_[index].name);
   }
-  if (!open_) open_window(1);
+  if (!window_.is_open) open_window(1);
   queue_.check();
   packing_.pack(index, grad);
   queue_.let_leave(packing_.full_buckets(), comm().deadline());
@@ -70,7 +70,7 @@ void Reducer::push(std::size_t index, const Array& grad) {
 void Reducer::wait(const BufferList& results) {
   check_not_sent();
   if (!results.empty()) layout_.check_brings_all("results");
-  if (!open_) open_window(1);  // this rank had no gradient at all; the others may
+  if (!window_.is_open) open_window(1);  // this rank had no gradient at all; the others may
   finish_window(results, comm().deadline());
   commit();
 }
@@ -99,15 +99,16 @@ void Reducer::collect() noexcept {
 }
 
 void Reducer::finish_window(const BufferList& targets, const Deadline& deadline) {
-  open_ = false;  // whatever comes, the window ends here
+  const bool is_whole = !window_.is_sent;
+  window_.is_open = window_.is_sent = false;  // whatever comes, the window ends here
   try {
     queue_.check();
-    packing_.pack_rest();
-    queue_.exchange_all(packing_.full_buckets(), deadline);
-    settle(layout_.buckets(), deadline);
-    outcome_.complete();
+    if (is_whole) packing_.pack_rest();
+    queue_.exchange_all(is_whole ? packing_.full_buckets() : window_.buckets.end, deadline);
+    settle(deadline);
+    if (is_whole) outcome_.complete();
     outcome_.write(targets);
-    memory_.measure(layout_.buckets(), targets);
+    memory_.measure(layout_.buckets(window_.buckets), targets);
   } catch (...) {
     give_up_window(queue_.has_left());
     throw;
@@ -115,14 +116,14 @@ void Reducer::finish_window(const BufferList& targets, const Deadline& deadline)
 }
 
 /// What is left to know, and to agree on, when buckets are exchanged: no step is queued behind an exchange that fails.
-void Reducer::settle(std::span<const std::unique_ptr<Bucket>> exchanged, const Deadline& deadline) {
+void Reducer::settle(const Deadline& deadline) {
   resources_.has_queued = false;
   resources_.data->settle(deadline);
   resources_.join();
   if (!control_.is_needed()) return;
   if (!control_.is_exchanged()) control_.exchange(comm(), deadline);
   if (!control_.is_weighted()) return;
-  for (const auto& bucket : exchanged) bucket->divide(control_.total_weight());
+  for (const auto& bucket : layout_.buckets(window_.buckets)) bucket->divide(control_.total_weight());
 }
 
 void Reducer::reduce(const BufferList& grads, const BufferList& results, double weight) {
@@ -132,11 +133,12 @@ void Reducer::reduce(const BufferList& grads, const BufferList& results, double 
 }
 
 void Reducer::exchange_window(const BufferList& grads, double weight, const BufferList& results) {
-  if (open_) fail(GRADSTEP_ERR_INVALID_STATE, "reduce: pushes of a window are pending; wait for it or cancel it");
+  if (window_.is_open)
+    fail(GRADSTEP_ERR_INVALID_STATE, "reduce: pushes of a window are pending; wait for it or cancel it");
   check_channel(comm());
   open_window(weight, /*at_once=*/true);
   const Deadline deadline = comm().deadline();
-  open_ = false;
+  window_.is_open = false;
   queue_.limit(deadline);
   try {
     for (const auto& bucket : layout_.buckets()) {
@@ -153,21 +155,11 @@ void Reducer::exchange_window(const BufferList& grads, double weight, const Buff
   finish_window(results, deadline);
 }
 
-BufferList Reducer::targets_of(BucketRange range, const BufferList& arrays) {
-  targets_.assign(arrays.begin(), arrays.end());
-  for (std::size_t i = 0; i < targets_.size(); ++i) {
-    const std::size_t bucket = layout_.place_of(i).bucket;
-    if (bucket < range.first || bucket >= range.end) targets_[i].data = nullptr;  // stays as it is
-  }
-  return {targets_, /*version=*/0};
-}
-
 void Reducer::send(BucketRange range, const BufferList& grads, double weight) {
   check_closed();
   layout_.check_brings_all("fragments");
   check_channel(comm());
   open_window(weight, /*at_once=*/true, range);
-  is_sent_ = true;
   const Deadline deadline = comm().deadline();
   try {
     for (std::size_t b = range.first; b < range.end; ++b) {
@@ -176,56 +168,21 @@ void Reducer::send(BucketRange range, const BufferList& grads, double weight) {
       queue_.let_leave(b + 1, deadline);
     }
   } catch (...) {
-    open_ = is_sent_ = false;
+    window_.is_open = window_.is_sent = false;
     give_up_window(queue_.has_left());
     throw;
   }
 }
 
 void Reducer::receive(const BufferList& results) {
-  open_ = is_sent_ = false;  // whatever comes, the window ends here
-  const Deadline deadline = comm().deadline();
-  try {
-    queue_.check();
-    queue_.exchange_all(exchanged_.end, deadline);
-    finish_buckets(results, deadline);
-  } catch (...) {
-    give_up_window(queue_.has_left());
-    throw;
-  }
-}
-
-void Reducer::finish_buckets(const BufferList& arrays, const Deadline& deadline) {
-  settle(buckets(exchanged_), deadline);
-  const BufferList targets = targets_of(exchanged_, arrays);
-  outcome_.write(targets);
-  memory_.measure(buckets(exchanged_), targets);
-}
-
-void Reducer::reduce_bucket(std::size_t index, const BufferList& arrays, double weight) {
-  check_closed();
-  layout_.check_brings_all("reduce_bucket");
-  Bucket& bucket = *layout_.buckets()[index];
-  open_window(weight, /*at_once=*/true, BucketRange{index, index + 1});
-  open_ = false;
-  const Deadline deadline = comm().deadline();
-  packing_.pack(bucket, arrays);
-  bucket.note_packed();
-  try {
-    queue_.exchange_alone(index, deadline);
-    finish_buckets(arrays, deadline);
-  } catch (...) {
-    give_up_window(/*has_left=*/true);
-    throw;
-  }
-  commit();
+  finish_window(outcome_.targets_in(window_.buckets, results), comm().deadline());
 }
 
 void Reducer::cancel() {
-  if (!open_) return;
+  if (!window_.is_open) return;
   if (queue_.has_left()) queue_.abort();
   drop_exchanges();
-  open_ = is_sent_ = false;
+  window_.is_open = window_.is_sent = false;
 }
 
 void Reducer::give_up_window(bool has_left) noexcept {
@@ -249,7 +206,8 @@ std::vector<gradstep_bucket_statistics> Reducer::bucket_stats() const {
 }
 
 void Reducer::check_closed() const {
-  if (open_) fail(GRADSTEP_ERR_INVALID_STATE, "reducer: pushes of a window are pending; wait for it or cancel it");
+  if (window_.is_open)
+    fail(GRADSTEP_ERR_INVALID_STATE, "reducer: pushes of a window are pending; wait for it or cancel it");
 }
 
 WindowMemory& Reducer::memory() {

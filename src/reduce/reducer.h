@@ -48,12 +48,10 @@ class Reducer {
   /// again instead has left nothing.
   void exchange_window(const BufferList& grads, double weight, const BufferList& results = {});
   /// Nothing, if the window's result is not finite.
-  void commit() { memory_.commit(buckets(exchanged_)); }
+  void commit() { memory_.commit(layout_.buckets(window_.buckets)); }
 
   // A window of some buckets alone. Arrays of other parameters are left as they are, and gradients() shows nothing.
 
-  /// A window of one: its parameters' arrays become the outcome.
-  void reduce_bucket(std::size_t index, const BufferList& arrays, double weight);
   /// These leave, behind the caller's back where the channel overlaps. The window is open until receive() or cancel().
   void send(BucketRange range, const BufferList& grads, double weight);
   /// Waits for what was sent, and writes the outcome to `results`. What it leaves behind is kept by commit().
@@ -72,7 +70,7 @@ class Reducer {
   bool deal(const DealtSlices& dealt);
   /// Undoes deal(), before that window.
   void collect() noexcept;
-  bool is_open() const { return open_; }
+  bool is_open() const { return window_.is_open; }
   /// wait() without commit().
   void finish_pushed();
 
@@ -103,20 +101,20 @@ class Reducer {
   Site& site() { return resources_.site; }
 
  private:
+  /// The one that was opened last.
+  struct Window {
+    bool is_open = false;
+    bool is_sent = false;  ///< by send(), and open
+    BucketRange buckets;
+  };
+
   void check_closed() const;
   void check_not_sent() const;
   /// For all buckets, or for those given. `at_once`: all gradients are there.
   void open_window(double weight, bool at_once = false, std::optional<BucketRange> range = std::nullopt);
-  std::span<const std::unique_ptr<Bucket>> buckets(BucketRange range) const {
-    return std::span(layout_.buckets()).subspan(range.first, range.end - range.first);
-  }
-  /// The arrays of these buckets' parameters alone.
-  BufferList targets_of(BucketRange range, const BufferList& arrays);
-  /// What is left of a window of some buckets alone, which are exchanged.
-  void finish_buckets(const BufferList& arrays, const Deadline& deadline);
   /// What is written to `targets` is there.
   void finish_window(const BufferList& targets, const Deadline& deadline);
-  void settle(std::span<const std::unique_ptr<Bucket>> exchanged, const Deadline& deadline);
+  void settle(const Deadline& deadline);
   /// Call in a catch block. Where buckets of the window may have left, and this rank alone has failed, the channel is
   /// aborted: peers would take the buckets of its next window for those that are missing.
   void give_up_window(bool has_left) noexcept;
@@ -130,12 +128,9 @@ class Reducer {
   WindowPacking packing_;
   WindowOutcome outcome_;
   WindowMemory memory_;
-  std::vector<Array> targets_;  // of some buckets alone; kept for its memory
   BusyFlag busy_;
-  bool open_ = false;
-  bool is_sent_ = false;   // what is open is a window of send()
-  BucketRange exchanged_;  // in the window that was opened last
-  BucketQueue queue_;      // last: its exchanges use all the above
+  Window window_;
+  BucketQueue queue_;  // last: its exchanges use all the above
 };
 
 }  // namespace gradstep

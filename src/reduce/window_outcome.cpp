@@ -18,6 +18,15 @@ WindowOutcome::WindowOutcome(const ExchangeResources& resources, const BucketLay
   norm_plan_.work = &work_;
 }
 
+BufferList WindowOutcome::targets_in(BucketRange range, const BufferList& arrays) {
+  targets_.assign(arrays.begin(), arrays.end());
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    const std::size_t bucket = layout_.place_of(i).bucket;
+    if (bucket < range.first || bucket >= range.end) targets_[i].data = nullptr;
+  }
+  return {targets_, /*version=*/0};
+}
+
 void WindowOutcome::write(const BufferList& targets) {
   if (targets.empty()) return;
   const Phase phase("unpack", {{"parameters", static_cast<std::int64_t>(targets.size())}});

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "backend/own_plan.h"
 #include "core/buffer_list.h"
@@ -24,6 +25,9 @@ class WindowOutcome {
   /// The layout has other buckets now, or what they bring is another part of the model.
   void forget_buckets();
 
+  /// `arrays`, but for those of parameters outside of these buckets, which are to stay as they are. Valid until the
+  /// next call.
+  BufferList targets_in(BucketRange range, const BufferList& arrays);
   /// Copies it to `targets`, but to those that are absent or have no gradient on any rank.
   void write(const BufferList& targets);
 
@@ -41,6 +45,7 @@ class WindowOutcome {
   const ControlRound& control_;
   bool is_complete_ = false;
   bool is_measured_ = false;
+  std::vector<Array> targets_;  // of some buckets alone
   OwnBuffers shown_;
   OwnPlan<CopyPlan, CopyItem> results_;
   std::uint64_t results_version_ = 0;  // of the targets that results_ writes

@@ -31,6 +31,8 @@ class Agreement {
   /// The digest can go with the messages of an exchange. Modes other than the dense one may exchange something with
   /// some of the ranks alone.
   bool goes_beside() const;
+  /// Before local steps ranks vote on what is finite, and compare what they must agree on.
+  bool votes_first() const { return is_needed() && guards_.skip_nonfinite; }
 
   // Collective. They throw where ranks differ, and where one of them has a `failure`, for the others to learn of it.
 

@@ -78,7 +78,12 @@ void LocalSteps::exchange_parameters(Reducer& reducer, const BufferList& params,
   if (sync_ == GRADSTEP_SYNC_PARAMETERS) {
     run([&] { reducer.reduce(params, params, weight_); });
   } else {
-    run([&] { reducer.reduce_bucket(static_cast<std::size_t>(partition_), params, weight_); });
+    const auto bucket = static_cast<std::size_t>(partition_);
+    run([&] {
+      reducer.send({bucket, bucket + 1}, params, weight_);
+      reducer.receive(params);
+      reducer.commit();
+    });
     partition_ = (partition_ + 1) % static_cast<std::int64_t>(reducer.layout().buckets().size());
   }
   count_ = 0;

@@ -270,11 +270,11 @@ bool Updater::finish_window(StepBuffers buffers, double weight) {
 
 /// What the reducer keeps of a window for the next one is kept only now: until the step is made, the window may have to
 /// be reduced again. A window that is skipped leaves nothing: not finite, it would make all those after it so, too.
-bool Updater::close_window(bool applied, bool counts) {
+bool Updater::close_window(bool applied) {
   const bool is_reduced = progress_.window == Window::reduced;
   progress_.window = Window::open;
   ++progress_.windows;
-  ++(counts ? stats_.steps : stats_.skipped_steps);
+  ++(std::exchange(progress_.local_step, std::nullopt).value_or(applied) ? stats_.steps : stats_.skipped_steps);
   if (is_reduced && applied && chain_.reducer) chain_.reducer->commit();
   return applied;
 }

@@ -66,9 +66,7 @@ class Updater {
   /// With gradients that need no more exchange. `is_agreed`: in this call the ranks have compared what they must agree
   /// on.
   bool step(const StepBuffers& buffers, const double* norm, bool is_agreed);
-  bool close_window(bool applied) { return close_window(applied, applied); }
-  /// Parameters were stepped; `counts`: by a step that the statistics count.
-  bool close_window(bool applied, bool counts);
+  bool close_window(bool applied);
 
   /// Throws UNSUPPORTED for an accumulator whose windows end on each rank when they will.
   void check_windows_end_together(const Communicator& comm) const;
@@ -85,8 +83,6 @@ class Updater {
   bool finish_local(LocalSteps& local, StepBuffers buffers, double weight, const std::exception_ptr& failure);
   bool step_locally(LocalSteps& local, const StepBuffers& buffers, double weight);
   void exchange_locally(LocalSteps& local, const BufferList& params);
-  /// Before local steps ranks vote on what is finite, and compare what they must agree on.
-  bool votes_first() const;
 
   // DiLoCo. Where an exchange has failed, it alone is retried.
   bool finish_round(OuterRounds& rounds, const StepBuffers& buffers, double weight);
@@ -112,7 +108,6 @@ class Updater {
   // By sync and outer, one or none: each rank steps before they exchange.
   std::optional<LocalSteps> local_;
   std::optional<OuterRounds> rounds_;
-  bool local_applied_ = false;  // the local step of a window whose change is still to leave
 };
 
 }  // namespace gradstep

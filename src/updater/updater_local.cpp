@@ -11,14 +11,12 @@
 
 namespace gradstep {
 
-bool Updater::votes_first() const { return agreement_.is_needed() && guards_.skip_nonfinite; }
-
 bool Updater::finish_local(LocalSteps& local, StepBuffers buffers, double weight, const std::exception_ptr& failure) {
   const bool was_stepped = progress_.window == Window::stepped;
   if (failure) {
-    if (!was_stepped && votes_first()) static_cast<void>(agreement_.reach(failure));
+    if (!was_stepped && agreement_.votes_first()) static_cast<void>(agreement_.reach(failure));
     // The others learn of it in the exchange, and add nothing.
-    if (!was_stepped && !votes_first() && local.exchanges_deltas() && agreement_.goes_beside()) {
+    if (!was_stepped && !agreement_.votes_first() && local.exchanges_deltas() && agreement_.goes_beside()) {
       agreement_.compare_beside(failure, [&] { local.take_part(*chain_.optimizer, *chain_.reducer); });
     }
     std::rethrow_exception(failure);
@@ -33,7 +31,7 @@ bool Updater::finish_local(LocalSteps& local, StepBuffers buffers, double weight
   }
   try {
     // A peer may have failed before its step, and now asks first.
-    if (was_stepped && votes_first() && !agreement_.reach(nullptr)) return close_window(false);
+    if (was_stepped && agreement_.votes_first() && !agreement_.reach(nullptr)) return close_window(false);
     exchange_locally(local, buffers.params);
   } catch (const Error& error) {
     fail(error.status(), "{} ({})", error.what(),
@@ -49,7 +47,7 @@ bool Updater::step_locally(LocalSteps& local, const StepBuffers& buffers, double
   const Stopwatch stopwatch(stats_.step_nanoseconds);
   StepGuards guards = guards_;
   if (chain_.accumulator) guards.norm = chain_.accumulator->norm();
-  if (votes_first()) {
+  if (agreement_.votes_first()) {
     if (guards.norm == nullptr) guards.norm = norm_of(buffers.grads);
     guards.skip = !agreement_.reach(nullptr, std::isfinite(read(chain_.optimizer->site().queue(), guards.norm)));
     if (guards.skip) ++progress_.known_skips;
@@ -84,20 +82,20 @@ bool Updater::finish_round(OuterRounds& rounds, const StepBuffers& buffers, doub
       std::rethrow_exception(failure);
     }
     if (!rounds.sends() && !rounds.is_complete()) return close_window(applied);
-    local_applied_ = applied;
+    progress_.local_step = applied;
     progress_.window = Window::stepped;
   }
   bool applied = false;
   try {
     if (progress_.window == Window::stepped) exchange_round(rounds, buffers.params);
-    if (!rounds.is_complete()) return close_window(local_applied_);
+    if (!rounds.is_complete()) return close_window(progress_.local_step.value_or(true));
     progress_.window = Window::reduced;
     const Stopwatch stopwatch(stats_.step_nanoseconds);
     applied = rounds.step(chain_.reducer.get(), buffers.params, guards_.skip_nonfinite);
   } catch (const Error& error) {
     fail(error.status(), "{} (the local step stands: flush finishes the exchange)", error.what());
   }
-  return close_window(applied, local_applied_);
+  return close_window(applied);
 }
 
 bool Updater::step_in_round(OuterRounds& rounds, StepBuffers buffers, double weight) {
