@@ -131,7 +131,9 @@ std::int32_t ask_together(Communicator& comm, const gradstep_comm_options& optio
   }
   std::int32_t waiting = kUnknown;
   std::exception_ptr failure;
-  if (comm.rank() == 0) failure = caught([&] { waiting = ask_store(options, comm.world_size(), deadline); });
+  // A store that does not answer leaves time to say so.
+  const Deadline answer = Deadline::after_ms(deadline.remaining_ms() / 2);
+  if (comm.rank() == 0) failure = caught([&] { waiting = ask_store(options, comm.world_size(), answer); });
   comm.broadcast(&waiting, sizeof waiting, 0, deadline);
   if (failure) std::rethrow_exception(failure);
   if (waiting == kUnknown) fail(GRADSTEP_ERR_ABORTED, "rank 0 could not ask the store");

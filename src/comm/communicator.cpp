@@ -250,7 +250,7 @@ void Communicator::group_by_hosts(std::vector<std::uint64_t> hosts, const Deadli
   if (connect_inside) {
     const std::vector<std::uint64_t> one_host(members[host].size(), own);
     inside = std::make_shared<Communicator>(connection_.context(), connect_inside(members[host]), ranked, one_host);
-    inside->connection_.set_number(connection_.number() + members[host].front() + 1);
+    inside->connection_.set_number(connection_.next_number() + members[host].front());
   } else {
     inside = split_with(static_cast<std::int32_t>(host), rank(), ranked, deadline);
   }
@@ -296,6 +296,7 @@ std::shared_ptr<Communicator> Communicator::duplicate_host(const Deadline& deadl
   const bool own = engine != connection_.shared_engine();
   auto copy = std::make_shared<Communicator>(connection_.context(), std::move(engine), settings_, hosts_);
   copy->own_channel_ = own;
+  copy->connection_.set_number(connection_.next_number());
   if (host_sums_ != nullptr) copy->host_sums_ = host_sums_->dup(deadline);
   return copy;
 }

@@ -5,12 +5,18 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/hash.h"
 
 namespace gradstep {
 
 Connection::Connection(std::shared_ptr<Context> context, std::shared_ptr<Engine> engine)
     : context_(std::move(context)), engine_(std::move(engine)) {
   if ((engine_->vtable().device_types & ~(1U << GRADSTEP_DEVICE_CPU)) != 0) device_engine_ = engine_;
+}
+
+std::int64_t Connection::next_number() {
+  const std::uint64_t place[] = {static_cast<std::uint64_t>(number_), ++parts_};
+  return static_cast<std::int64_t>(hash_bytes(place, sizeof place) >> 32);
 }
 
 void Connection::check_engines() const {

@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -205,6 +206,11 @@ void start(const std::string& path) {
   if (to.is_on) fail(GRADSTEP_ERR_INVALID_STATE, "trace: it is on already, into '{}'", to.path);
   find_nvtx();
   if (!path.empty()) {
+    std::error_code ignored;
+    const auto old = std::filesystem::symlink_status(path, ignored);
+    if (std::filesystem::exists(old) && !is_regular_file(old) && !is_symlink(old)) {
+      fail(GRADSTEP_ERR_IO, "path: '{}' is no regular file", path);
+    }
     to.file = std::make_unique<NewFile>("path", path, 0666);
     to.file->appear();
   } else if (!nvtx().is_found()) {
@@ -269,7 +275,6 @@ bool begin(const char* category, const char* name, std::span<const Number> numbe
 
 void end() noexcept {
   try {
-    if (!recording().is_on) return;
     const std::int64_t ended_at = now();
     Thread& thread = this_thread();
     if (thread.open.empty()) return;
@@ -277,6 +282,7 @@ void end() noexcept {
     thread.open.pop_back();
     event.end = ended_at;
     if (event.is_nvtx) nvtx().pop.load()();
+    if (!recording().is_on) return;
     std::size_t kept = 0;
     {
       const std::lock_guard lock(thread.mutex);

@@ -179,6 +179,7 @@ void Reducer::receive(const BufferList& results) {
 }
 
 void Reducer::cancel() {
+  check_not_sent();
   if (!window_.is_open) return;
   if (queue_.has_left()) queue_.abort();
   drop_exchanges();
@@ -206,6 +207,7 @@ std::vector<gradstep_bucket_statistics> Reducer::bucket_stats() const {
 }
 
 void Reducer::check_closed() const {
+  check_not_sent();
   if (window_.is_open)
     fail(GRADSTEP_ERR_INVALID_STATE, "reducer: pushes of a window are pending; wait for it or cancel it");
 }
@@ -221,7 +223,7 @@ SavedReducer Reducer::saved() {
 }
 
 void Reducer::take_over(Reducer& old, bool finished) {
-  saved().take_over({old.resources_, old.schema_, old.layout_, old.outcome_}, finished);
+  saved().take_over({old.resources_, old.schema_, old.layout_, old.outcome_}, finished, old.window_.buckets);
 }
 
 }  // namespace gradstep

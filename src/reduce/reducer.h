@@ -70,7 +70,8 @@ class Reducer {
   bool deal(const DealtSlices& dealt);
   /// Undoes deal(), before that window.
   void collect() noexcept;
-  bool is_open() const { return window_.is_open; }
+  /// The host has begun to push a window.
+  bool is_open() const { return window_.is_open && !window_.is_sent; }
   /// wait() without commit().
   void finish_pushed();
 

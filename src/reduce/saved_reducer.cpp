@@ -149,7 +149,7 @@ void SavedReducer::replace(Buckets fresh, bool has_chosen) const {
   outcome_.forget_buckets();
 }
 
-void SavedReducer::take_over(const SavedReducer& old, bool finished) const {
+void SavedReducer::take_over(const SavedReducer& old, bool finished, BucketRange exchanged) const {
   old.resources_.join();
   if (old.layout_.has_chosen()) replace(layout_.buckets_with(old.layout_.choices()), /*has_chosen=*/true);
   std::map<std::string, Array> from;
@@ -162,18 +162,18 @@ void SavedReducer::take_over(const SavedReducer& old, bool finished) const {
   }
   resources_.state->windows = old.resources_.state->windows;
   resources_.state->loss_scale = old.resources_.state->loss_scale;
-  if (!finished || !old.has_sent_all()) return;
+  if (!finished || !old.has_sent_all(exchanged)) return;
   resources_.run_in_lane([&] {
-    for (std::size_t b = 0; b < buckets().size(); ++b) {
+    for (std::size_t b = exchanged.first; b < exchanged.end; ++b) {
       if (!buckets()[b]->is_empty()) buckets()[b]->exchange().finish(old.buckets()[b]->exchange());
     }
   });
 }
 
 /// Only then can the peers have finished the window.
-bool SavedReducer::has_sent_all() const {
-  return std::all_of(buckets().begin(), buckets().end(),
-                     [](const auto& bucket) { return bucket->is_empty() || bucket->exchange().has_sent(); });
+bool SavedReducer::has_sent_all(BucketRange exchanged) const {
+  return std::ranges::all_of(layout_.buckets(exchanged),
+                             [](const auto& bucket) { return bucket->is_empty() || bucket->exchange().has_sent(); });
 }
 
 void SavedReducer::rejoin(std::int32_t root, const Deadline& deadline) const {

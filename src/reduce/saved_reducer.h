@@ -30,14 +30,15 @@ class SavedReducer {
   /// All but the tensors.
   std::function<void()> load_numbers(const LoadedPart& part) const;
   /// Keeps what `old`, of the same schema and options but perhaps of other ranks, has kept. rejoin() belongs after it.
-  /// `finished`: the peers have finished the window whose exchange failed in `old`; then what it leaves behind is kept.
-  void take_over(const SavedReducer& old, bool finished) const;
+  /// `finished`: the peers have finished the window of these buckets whose exchange failed in `old`; then what it
+  /// leaves behind is kept.
+  void take_over(const SavedReducer& old, bool finished, BucketRange exchanged) const;
   /// Collective. What is to be the same on all ranks becomes so, as far as it can that of rank `root`, whatever each of
   /// them has taken over.
   void rejoin(std::int32_t root, const Deadline& deadline) const;
 
  private:
-  bool has_sent_all() const;
+  bool has_sent_all(BucketRange exchanged) const;
   void replace(Buckets fresh, bool has_chosen) const;
   const Buckets& buckets() const { return layout_.buckets(); }
   const gradstep_reducer_options& options() const { return resources_.options; }

@@ -163,9 +163,11 @@ bool OuterRounds::step(Reducer* reducer, const BufferList& params, bool skip_non
     guards.skip_nonfinite = skip_nonfinite;
     Reducer* source = is_streaming() ? nullptr : reducer;
     const StepBuffers buffers{start_.list(), source != nullptr ? source->gradients() : fragment.changes.list(), {}};
-    outcome_ = step_reduced(*outer_, source, buffers, guards, /*is_agreed=*/source != nullptr);
-    // A device decides by itself. What is not finite is not mixed.
-    if (shape_.mix > 0 && skip_nonfinite && !site().is_host()) outcome_ = outer_->last_outcome().applied;
+    bool applied = step_reduced(*outer_, source, buffers, guards, /*is_agreed=*/source != nullptr);
+    // A device decides by itself. What is not finite is not mixed, and leaves nothing in the reducer.
+    const bool asks = shape_.mix > 0 || (is_streaming() && reducer != nullptr && reducer->layout().has_memory());
+    if (asks && skip_nonfinite && !site().is_host()) applied = outer_->last_outcome().applied;
+    outcome_ = applied;
   }
   if (shape_.mix > 0 && *outcome_) {
     site().backend().combine(fragment.mixtures.plan(), site().queue());

@@ -27,6 +27,7 @@ bool is_good(const Optimizer& optimizer) {
 Share share_of(Optimizer& optimizer) {
   Share share;
   share.skipped = optimizer.skipped_steps();
+  share.is_ahead = optimizer.is_ahead() ? 1 : 0;
   if (optimizer.is_sharded() ? optimizer.has_share() : optimizer.state_is_whole()) share.steps = optimizer.step_count();
   const std::vector<StoredState> states =
       optimizer.is_sharded() ? optimizer.state().kept() : optimizer.state().stored();
@@ -85,7 +86,7 @@ void Recovery::check_forms() const {
 
 void Recovery::find_root() {
   const auto how_far = [](const Standing& s) {
-    return std::tuple(s.steps >= 0, s.is_newcomer == 0, s.rounds, s.steps, s.windows);
+    return std::tuple(s.is_newcomer == 0, s.steps >= 0, s.rounds, s.steps, s.windows);
   };
   for (std::size_t r = 1; r < all_.size(); ++r) {
     if (how_far(all_[r]) > how_far(all_[root_])) root_ = r;
@@ -149,9 +150,16 @@ bool Recovery::is_dealt(const Optimizer& optimizer) const {
   return std::ranges::any_of(dealt_, [&](const Dealt& dealt) { return dealt.optimizer == &optimizer; });
 }
 
-/// Are there ranks that share the state now and are not in the communicator, but may be leaving it in order?
+const Share& Recovery::sharded(Share Standing::* share) const {
+  if ((root_standing().*share).ranks > 0) return root_standing().*share;
+  const auto first = std::ranges::find_if(all_, [&](const Standing& s) { return (s.*share).ranks > 0; });
+  return first != all_.end() ? (*first).*share : root_standing().*share;
+}
+
+/// Ranks that share the state are missing here, and all that are here can still reach them: they may be leaving in
+/// order.
 bool Recovery::asks_peers(Share Standing::* share) const {
-  const std::int64_t ranks = (root_standing().*share).ranks;
+  const std::int64_t ranks = sharded(share).ranks;
   std::vector<bool> are_here(static_cast<std::size_t>(ranks));
   for (const Standing& standing : all_) {
     const Share& other = standing.*share;
@@ -168,37 +176,42 @@ void Recovery::deal_out(Optimizer& optimizer, Share Standing::* share,
   const Share& own = own_standing().*share;
   gradstep_sharding_options options{};
   options.struct_size = sizeof options;
-  options.gradients = static_cast<std::int32_t>(root.gradients);
-  options.average = static_cast<std::int32_t>(root.average);
-  options.preconditioners = static_cast<std::int32_t>(root.preconditioners);
+  const Share& shared = sharded(share);
+  options.gradients = static_cast<std::int32_t>(shared.gradients);
+  options.average = static_cast<std::int32_t>(shared.average);
+  options.preconditioners = static_cast<std::int32_t>(shared.preconditioners);
   Handover handover;
   handover.root = this->root();
   handover.steps = root.steps;
   handover.holds = own.steps == root.steps && (own_standing().is_newcomer == 0 || is_root());
   handover.has_receivers = std::ranges::any_of(all_, [&](const Standing& s) { return (s.*share).ranks == 0; });
-  const auto prepare = [&] {
+  const auto prepare = [&](const Deadline& deadline) {
     dealt_.push_back({&optimizer, nullptr});
-    const auto channel = comm_.private_channel(deadline_);
-    dealt_.back().next = optimizer.prepare_handover(channel, options, groups, handover, deadline_);
+    const auto channel = comm_.private_channel(deadline);
+    dealt_.back().next = optimizer.prepare_handover(channel, options, groups, handover, deadline);
   };
   if (asks_peers(share)) {
     handover.asks_peers = true;
-    const std::exception_ptr failure = caught(prepare);
+    // Ranks that are silent leave time for the other way.
+    const Deadline first = Deadline::after_ms(deadline_.remaining_ms() / 2);
+    const std::exception_ptr failure = caught([&] { prepare(first); });
     if (!failure) return;
     dealt_.pop_back();
     if (comm_.status().code != GRADSTEP_OK) std::rethrow_exception(failure);
     handover.asks_peers = false;  // the others are gone: what is left may still be all
   }
-  prepare();
+  prepare(deadline_);
 }
 
 void Recovery::deal_out(const std::vector<std::vector<std::size_t>>& groups) {
   const auto groups_of = [&](const Share& share) {
     return share.in_slices != 0 ? groups : std::vector<std::vector<std::size_t>>{};
   };
-  const Standing& root = root_standing();
-  if (root.own.ranks > 0) deal_out(optimizer_, &Standing::own, groups_of(root.own));
-  if (root.outer.ranks > 0) deal_out(rounds_->optimizer(), &Standing::outer, groups_of(root.outer));
+  const Share& own = sharded(&Standing::own);
+  const Share& outer = sharded(&Standing::outer);
+  dealt_.reserve(2);
+  if (own.ranks > 0) deal_out(optimizer_, &Standing::own, groups_of(own));
+  if (outer.ranks > 0) deal_out(rounds_->optimizer(), &Standing::outer, groups_of(outer));
 }
 
 void Recovery::stage_state(Optimizer& optimizer, bool is_replicated) {

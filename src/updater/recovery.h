@@ -21,8 +21,9 @@ namespace gradstep {
 
 /// What a rank has of an optimizer's state, and how it shares that.
 struct Share {
-  std::int64_t steps = -1;  // that it has made; -1 = its numbers are gone
+  std::int64_t steps = -1;  // of this rank's part, whether or not parameters have come; -1 = its numbers are gone
   std::int64_t skipped = 0;
+  std::int64_t is_ahead = 0;    // 1: the last step has not reached all parameters
   std::int64_t buffers = 0;     // of the whole state
   std::int64_t bytes = 0;       // of all of them
   std::int64_t ranks = 0;       // that share the state; 0 = it is whole here
@@ -83,8 +84,11 @@ class Recovery {
   /// What this rank has in its window is in the root's parameters: the exchange that failed here succeeded there.
   bool is_finished_by_root() const;
 
-  /// Has the state of either optimizer been dealt out to ranks, as far as the root knows?
-  bool is_sharded() const { return root_standing().own.ranks > 0 || root_standing().outer.ranks > 0; }
+  /// The state of either optimizer has been dealt out to ranks.
+  bool is_sharded() const { return sharded(&Standing::own).ranks > 0 || sharded(&Standing::outer).ranks > 0; }
+  /// How the optimizer's state is shared: what the root says of it, or, where the root has it whole, the first rank
+  /// that shares it.
+  const Share& sharded(Share Standing::* share) const;
   /// Deals such a state out over the ranks of the communicator, from what they have. Groups: those of a reducer that
   /// brings slices. Throws INVALID_STATE on all ranks where a part of it is gone.
   void deal_out(const std::vector<std::vector<std::size_t>>& groups);

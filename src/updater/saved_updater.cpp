@@ -168,7 +168,7 @@ bool SavedUpdater::has_state_of_its_own() const {
 }
 
 std::map<std::string, SavedPart> SavedUpdater::save() const {
-  if (rounds_ != nullptr) arrive();
+  if (rounds_ != nullptr && !progress_.is_stepped(/*in_rounds=*/true)) arrive();
   std::map<std::string, SavedPart> parts;
   std::vector<Share> shares;
   Communicator* comm = peers();
@@ -346,6 +346,7 @@ TensorParts SavedUpdater::own_parts() const {
 }
 
 std::function<void()> SavedUpdater::load(const StateFile& file) const {
+  if (rounds_ != nullptr) rounds_->receive(chain_.reducer.get());  // the reducer's state is not taken on its way
   LoadedPart self(file, kUpdater);
   if (self.integer("has_accumulator") != (chain_.accumulator ? 1 : 0)) {
     fail(GRADSTEP_ERR_MISMATCH, "the saved updater has {} accumulator, this one has {}",

@@ -70,7 +70,8 @@ Updater::Updater(std::shared_ptr<Context> context, std::shared_ptr<Optimizer> op
     fail_argument("options.sync: is {}, expected 0 to {}", options.sync, static_cast<int>(GRADSTEP_SYNC_DELTAS));
   }
   if (options.sync_steps < 1) fail_argument("options.sync_steps: is {}, expected at least 1", options.sync_steps);
-  const RoundShape shape{options.sync_steps, options.outer_fragments, options.outer_delay, options.outer_mix};
+  if (options_.outer_fragments == 0) options_.outer_fragments = 1;  // the options of an older version
+  const RoundShape shape{options_.sync_steps, options_.outer_fragments, options_.outer_delay, options_.outer_mix};
   check_round_shape(shape);
   check_guards(guards_);
   if (chain_.accumulator) check_same_schema("accumulator", chain_.optimizer->schema(), chain_.accumulator->schema());

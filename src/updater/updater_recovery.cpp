@@ -22,7 +22,7 @@ std::shared_ptr<Reducer> Updater::next_reducer(Communicator& comm, const Recover
   auto reducer = std::make_shared<Reducer>(context_, comm, reducer_options_, chain_.optimizer->schema(), deadline);
   if (local_) local_->check(*chain_.optimizer, *reducer);
   end_windows_together(*reducer);
-  const bool in_slices = root.own.in_slices + root.outer.in_slices > 0;
+  const bool in_slices = recovery.sharded(&Standing::own).in_slices + recovery.sharded(&Standing::outer).in_slices > 0;
   const Optimizer& served = chain_.outer ? *chain_.outer : *chain_.optimizer;
   if (in_slices) reducer->deal(served.slices_of(reducer->layout().groups(), comm.world_size()));
   return reducer;
@@ -91,13 +91,16 @@ void Updater::recover(Communicator* comm, const BufferList& params) {
   if (rounds_) rounds_->begin_window(params);
   Recovery recovery(*comm, *chain_.optimizer, rounds_ ? &*rounds_ : nullptr, standing(), deadline);
   const std::shared_ptr<Reducer> reducer = next_reducer(*comm, recovery, deadline);
-  if (local_) local_->check_partition(recovery.root_standing().partition, *reducer);
+  if (local_ && reducer) local_->check_partition(recovery.root_standing().partition, *reducer);
   if (recovery.is_sharded()) recovery.deal_out(reducer ? reducer->layout().groups() : Groups{});
   recovery.bring(params.arrays, replicated(recovery));
   // A window that the root has skipped has left nothing behind.
   const Standing& root = recovery.root_standing();
   const Standing& own = recovery.own_standing();
-  const bool is_applied = local_ || (rounds_ ? root.outer.steps > own.outer.steps : root.own.steps > own.own.steps);
+  const auto is_behind = [](const Share& mine, const Share& roots) {
+    return roots.steps > mine.steps || mine.is_ahead != 0;
+  };
+  const bool is_applied = local_ || (rounds_ ? is_behind(own.outer, root.outer) : is_behind(own.own, root.own));
   const bool is_finished = waits() && recovery.is_finished_by_root() && is_applied;
   if (reducer && chain_.reducer) reducer->take_over(*chain_.reducer, is_finished);
   if (reducer) reducer->saved().rejoin(recovery.root(), deadline);

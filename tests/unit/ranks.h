@@ -6,6 +6,7 @@
 
 #include <exception>
 #include <functional>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -14,7 +15,7 @@
 
 namespace gradstep::test {
 
-/// A failure on any rank comes back to the test when all have ended.
+/// The first failure of a rank comes back to the test when all have ended.
 template <class Body>
 void run_ranks(std::int32_t world_size, Body&& body, std::int64_t timeout_ms = 20000,
                std::int32_t order = GRADSTEP_REDUCTION_RANK) {
@@ -22,22 +23,24 @@ void run_ranks(std::int32_t world_size, Body&& body, std::int64_t timeout_ms = 2
   settings.timeout_ms = timeout_ms;
   settings.reduction_order = order;
   auto comms = make_local_communicators(make_context(), world_size, settings);
-  std::vector<std::exception_ptr> errors(comms.size());
+  std::mutex mutex;
+  std::exception_ptr first;
   std::vector<std::thread> threads;
   for (std::size_t r = 0; r < comms.size(); ++r) {
     threads.emplace_back([&, r] {
       try {
         body(*comms[r]);
       } catch (...) {
-        errors[r] = std::current_exception();
+        {
+          const std::lock_guard lock(mutex);
+          if (!first) first = std::current_exception();
+        }
         comms[r]->abort();  // the others fail soon instead of waiting for the deadline
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  for (const auto& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
+  if (first) std::rethrow_exception(first);
 }
 
 }  // namespace gradstep::test

@@ -109,8 +109,8 @@ std::vector<char> Rendezvous::meet(std::span<const char> own, std::size_t length
   publish(own);
   try {
     find_peers(deadline);
-  } catch (const Error& error) {
-    if (error.status() == GRADSTEP_ERR_TIMEOUT) withdraw();
+  } catch (...) {
+    withdraw();
     throw;
   }
   std::vector<char> addresses(own.begin(), own.end());
@@ -234,6 +234,7 @@ std::size_t Rendezvous::get(const char* kind, std::int32_t rank, const Deadline&
     const auto slice = std::min<std::int64_t>(deadline.remaining_ms(), kInterruptPoll.count());
     if (find(kind, rank, length, Deadline::after_ms(slice))) return length;
     poll_interrupt();
+    std::this_thread::sleep_for(kRereadPause);  // one that has given up may come back
   } while (!deadline.passed());
   std::string about = store_.about();
   if (const auto own = store_.reached_from(); about.empty() && own && own->is_loopback()) {
@@ -248,9 +249,7 @@ std::size_t Rendezvous::get(const char* kind, std::int32_t rank, const Deadline&
 bool Rendezvous::find(const char* kind, std::int32_t rank, std::size_t& length, const Deadline& deadline) {
   length = value_.size();
   if (!store_.get(key(kind, rank), value_.data(), length, deadline)) return false;
-  if (!is_gone(value_.data(), length)) return true;
-  std::this_thread::sleep_for(kRereadPause);  // it may come back
-  return false;
+  return !is_gone(value_.data(), length);
 }
 
 void Rendezvous::poll_interrupt() {

@@ -137,6 +137,8 @@ TEST_F(Trace, TheRankIsSaidWheneverItIsKnown) {
 
 TEST_F(Trace, ErrorsNameThePath) {
   expect_error(GRADSTEP_ERR_IO, "/nowhere/trace.json", [] { trace::start("/nowhere/trace.json"); });
+  expect_error(GRADSTEP_ERR_IO, "'/dev/null' is no regular file", [] { trace::start("/dev/null"); });
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
   trace::start(path("errors"));
   expect_error(GRADSTEP_ERR_INVALID_STATE, path("errors"), [&] { trace::start(path("other")); });
   EXPECT_FALSE(std::filesystem::exists(path("other")));

@@ -84,12 +84,13 @@ TEST(StreamingRounds, FragmentsEndTheirRoundsInTurn) {
       run_ranks(ranks, [&](Communicator& comm) {
         RoundReplica replica(&comm, setup);
         Reference reference(setup, static_cast<std::size_t>(ranks));
-        for (int t = 0; t < 30; ++t) {
+        const int windows = 24;  // at whose end nothing travels
+        for (int t = 0; t < windows; ++t) {
           reference.step();
           EXPECT_TRUE(replica.push(gradient_of(comm.rank(), t)));
           expect_as(reference, replica, setup, comm.rank());
         }
-        EXPECT_EQ(replica.outer->step_count(), 30 / (setup.length / setup.fragments));
+        EXPECT_EQ(replica.outer->step_count(), windows / (setup.length / setup.fragments));
       });
     }
   }
@@ -300,7 +301,9 @@ TEST(StreamingRounds, TheReducerIsTheUpdatersWhileAChangeIsOnItsWay) {
 
 TEST(StreamingRounds, ErrorsNameTheOption) {
   const auto create = [](const RoundSetup& setup) { RoundReplica replica(nullptr, setup); };
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "options.outer_fragments: is 0", [&] { create(streaming(6, 0, 0, 0)); });
+  create(streaming(6, 0, 0, 0));  // as an older version leaves it
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "options.outer_fragments: is -1",
+               [&] { create(streaming(6, -1, 0, 0)); });
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "options.outer_fragments: is 4, expected a divisor of sync_steps = 6",
                [&] { create(streaming(6, 4, 0, 0)); });
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "options.outer_fragments: is 2, expected at most the 1 buckets",
