@@ -14,7 +14,7 @@ namespace gradstep {
 template <class T>
 using ShortList = std::pmr::vector<T>;
 
-/// Memory of the lists of one function or object, which outlives them. What they grow out of is free when it ends.
+/// Memory for the lists of one function or object, and outlives them. It is given back only when this object ends.
 class ShortLists {
  public:
   ShortLists() = default;

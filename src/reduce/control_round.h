@@ -36,7 +36,8 @@ class ControlRound {
   }
   /// Sums over the ranks. Collective.
   void exchange(Communicator& comm, const Deadline& deadline);
-  /// For who makes this sum otherwise, by all that is said of this window. complete() then stands for exchange().
+  /// What exchange() sums, for a caller that sums it in an exchange of its own: complete() takes the place of
+  /// exchange() then.
   Array numbers() { return compact_array(numbers_.data(), static_cast<std::int64_t>(numbers_.size()), DType::f64); }
   void complete() { is_exchanged_ = true; }
   bool is_exchanged() const { return is_exchanged_; }

@@ -122,8 +122,8 @@ ExchangeCost control_cost(const ExchangeSize& size, double parameters);
 ExchangeCost joined_control_cost(const ExchangeSize& size, double parameters);
 /// An all-reduce of `elements` is a gather, in one round; see RoundMaker::is_gathered.
 bool sums_by_gather(const ExchangeSize& size);
-/// How many groups `buckets` make, each of which has the rounds of one, where all leave at once over a network. A rank
-/// gives `bytes` in a round of one bucket; see BucketQueue::last_with.
+/// Buckets that leave together share their rounds. Returns how many times the rounds of one bucket are made for
+/// `buckets` of them. `bytes`: what a rank gives in a round of one bucket. See BucketQueue::last_with.
 double common_rounds(const ExchangeSize& size, double buckets, double channels, double bytes);
 
 }  // namespace gradstep

@@ -177,7 +177,7 @@ class Predictor {
     const double message = sparse_gather_cost(size_, options_.sparsity).byte / std::max(network_.ranks - 1, 1.0);
     add_own(GRADSTEP_REDUCER_SPARSE_TOPK, algorithm, shared(cost, message), joined_control());
   }
-  /// What one of the buckets takes that share their rounds; each gives `bytes` in one.
+  /// The cost of one bucket where buckets share their rounds. `bytes`: what a rank gives in a round of one bucket.
   ExchangeCost shared(ExchangeCost amounts, double bytes) const {
     if (!size_.has_stages) return amounts;
     const double share = common_rounds(size_, buckets_, static_cast<double>(options_.channels), bytes) / buckets_;

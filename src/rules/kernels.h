@@ -134,7 +134,7 @@ class Kernel {
     return delta;
   }
 
-  /// What comes before numbers of state are stored: they may be subnormal.
+  /// Returns the change of p, and leaves the state unrounded: its numbers may be subnormal.
   template <class V>
   GRADSTEP_FORMULA V exactly(V p, V g, V* state) const {
     const V delta = Rule::template delta<T, kVariant>(constants_, p, seen(p, g), state, largest_);

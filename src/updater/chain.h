@@ -41,7 +41,7 @@ enum class Window : std::uint8_t {
 
 struct Progress {
   Window window = Window::open;
-  std::optional<bool> local_step;  ///< of a window that ends a round: applied? It alone is counted
+  std::optional<bool> local_step;  ///< the window ends a round: whether its local step was applied
   std::int64_t windows = 0;        ///< that are finished: the number of the one that comes, the same on all ranks
   std::int64_t known_skips = 0;    ///< skipped steps of the optimizer that are already counted in the statistics
   std::int64_t recoveries = 0;

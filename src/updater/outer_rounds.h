@@ -5,9 +5,9 @@
 // is the gradient with which an outer optimizer steps the point where the round began; from there all ranks go on.
 // Source: arXiv 2311.08105, algorithm 1.
 //
-// Streaming: parameters are in fragments, whose rounds end in turn, a turn after one another. A change leaves `delay`
-// windows before its round ends, and travels while the ranks step. Where it has led is mixed with what a rank has done
-// meanwhile. Source: arXiv 2501.18512.
+// Streaming: the parameters are divided into fragments. Their rounds end one after another, one every windows /
+// fragments windows. A change leaves `delay` windows before its round ends, and travels while the ranks step. The
+// result of the outer step is mixed with the rank's own parameters. Source: arXiv 2501.18512.
 #pragma once
 
 #include <cstdint>
@@ -64,7 +64,7 @@ class OuterRounds {
   void prepare(const Reducer* reducer, const BufferList& params);
   /// Collective: lets the change leave. NULL = there are no other ranks.
   void send(Reducer* reducer);
-  /// Collective: waits until it has become the average of all ranks. What has failed on its way is to be sent again.
+  /// Collective: waits until the change is the average of all ranks. After a failure, call prepare() and send() again.
   void receive(Reducer* reducer);
   /// The outer optimizer steps by the change, and the fragment's next round begins where that has led: params are
   /// there, mixed with their own. Returns false if the step was skipped, because the change was not finite: it has led

@@ -7,6 +7,7 @@ import os
 import tempfile
 import traceback
 import warnings
+from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
@@ -18,7 +19,7 @@ from torch.distributed.checkpoint.state_dict import (
     get_optimizer_state_dict,
     set_optimizer_state_dict,
 )
-from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
@@ -162,16 +163,51 @@ def an_owner_that_fails(rank, world_size):
     parameters = spread_model(init_device_mesh("cpu", (world_size,)), [Shard(0)], [(32, 8)] * 8)
     optimizer = adapters.Muon(parameters, lr=0.02)
     backward(parameters, 0)
+    optimizer.step()
+    before = [parameter.detach().clone() for parameter in parameters], optimizer.state_dict()
+    whole = state_bits(optimizer, parameters)
+    backward(parameters, 1)
+    with failing_on(rank, optimizer, "step"):
+        if rank == 1:
+            refuses(ArithmeticError, "of this rank alone", optimizer.step)
+        else:
+            refuses(gradstep.Aborted, "rank 1 could not step", optimizer.step)
+    refuses(gradstep.InvalidState, "failed on one rank and was made on others", optimizer.step)
+    refuses(gradstep.InvalidState, "failed on one rank and was made on others", optimizer.state_dict)
+    with torch.no_grad():
+        for parameter, old in zip(parameters, before[0], strict=True):
+            parameter.copy_(old)
+    optimizer.load_state_dict(before[1])
+    assert state_bits(optimizer, parameters) == whole
+    optimizer.step()
+
+
+def an_owner_that_cannot_be_read(rank, world_size):
+    parameters = spread_model(init_device_mesh("cpu", (world_size,)), [Shard(0)], [(32, 8)] * 8)
+    optimizer = adapters.Muon(parameters, lr=0.02)
+    backward(parameters, 0)
+    optimizer.step()
+    with failing_on(rank, optimizer, "_state"):
+        if rank == 1:
+            refuses(ArithmeticError, "of this rank alone", optimizer.state_dict)
+        else:
+            refuses(gradstep.Aborted, "rank 1, which has its state, failed", optimizer.state_dict)
+    assert len(optimizer.state_dict()["state"]) == 8
+
+
+@contextmanager
+def failing_on(rank, optimizer, method):
+    """A method of gradstep's optimizer that raises on rank 1."""
+
+    def fail(*arguments, **options):
+        raise ArithmeticError("of this rank alone")
+
+    (part,) = optimizer._layout.parts.values()
     if rank == 1:
-
-        def fail(*arguments, **options):
-            raise ArithmeticError("of this rank alone")
-
-        (part,) = optimizer._layout.parts.values()
-        part.optimizer.step = fail
-        refuses(ArithmeticError, "of this rank alone", optimizer.step)
-    else:
-        refuses(gradstep.Aborted, "rank 1 could not step", optimizer.step)
+        setattr(part.optimizer, method, fail)
+    yield
+    if rank == 1:
+        delattr(part.optimizer, method)
 
 
 def coded_state(rank, world_size):
@@ -191,6 +227,10 @@ def coded_state(rank, world_size):
 
 def random_rounding(rank, world_size):
     """Shards round by random numbers of their own, replicas by equal ones."""
+    alone = torch.nn.Parameter(torch.ones(64, 64, dtype=torch.bfloat16))
+    alone.grad = torch.ones_like(alone)
+    adapters.SGD([alone], lr=1e-3, stochastic_rounding=True, seed=3).step()
+    rounded_alone = alone.flatten().tolist()
     for mesh, placements in meshes(world_size):
         ones = torch.ones(64, 64, dtype=torch.bfloat16)
         weight = torch.nn.Parameter(distribute_tensor(ones, mesh, placements))
@@ -205,6 +245,8 @@ def random_rounding(rank, world_size):
         for place, numbers in told:
             assert by_shard.setdefault(place, numbers) == numbers, "replicas are equal"
             assert len(set(numbers)) == 2, "rounds up and down"
+            if not place:
+                assert numbers == rounded_alone, "a replica has no other name than a plain tensor"
         assert len({tuple(numbers) for numbers in by_shard.values()}) == len(by_shard), "shards differ"
 
 
@@ -371,13 +413,23 @@ def refusals(rank, world_size):
         r"parameter 'w': is placed \(Shard\(dim=0\)\) with a shard of shape \(\d, 2\), expected .*: Muon needs whole",
         lambda: adapters.Muon([("w", torch.nn.Parameter(ragged))]),
     )
+    turned = DeviceMesh("cpu", [*reversed(range(world_size))])
+    refuses(
+        gradstep.Unsupported,
+        r"parameter 'w': its mesh has the ranks \[\d, .*, expected them in ascending order",
+        lambda: adapters.SGD([("w", torch.nn.Parameter(DTensor.from_local(torch.zeros(2), turned, [Shard(0)])))]),
+    )
     (weight,) = spread_model(flat, [Shard(0)], [(6, 4)])
-    optimizer = adapters.SGD([("w", weight)], lr=0.1)
+    plain = torch.nn.Parameter(torch.zeros(3, dtype=torch.bfloat16))
+    optimizer = adapters.SGD([{"params": [("b", plain)], "foreach": False}, {"params": [("w", weight)]}], lr=0.1)
     before = bits([weight])
     refuses(gradstep.Unsupported, "shard: parameter 'w' is a DTensor", lambda: optimizer.shard(adapters.connect()))
     backward([weight], 0)
     optimizer.step()
     assert bits([weight]) != before
+    plain.grad = torch.ones_like(plain)
+    if rank == 0:
+        optimizer.step()  # alone: the plain parameter has not been sharded either
 
 
 def refuses(error, text, call):
@@ -516,6 +568,7 @@ ON_ANY = [
     whole_tensors,
     owners,
     an_owner_that_fails,
+    an_owner_that_cannot_be_read,
     coded_state,
     random_rounding,
     norms,

@@ -99,8 +99,8 @@ GRADSTEP_FORMULA Floats read_codes(bool is_signed, const std::uint8_t* codes, fl
   return is_factor(factor) ? factor : make_finite(numbers, kBlock, numbers);
 }
 
-/// The factor of a block, by the largest of some of its words each. Numbers that are not finite are replaced, and
-/// subnormal ones where they have another code than zero.
+/// Returns the factor of a block of `numbers`. `magnitudes`: in each place the largest of some of them. Replaces
+/// numbers that are not finite, and subnormal ones whose code would not be zero's.
 GRADSTEP_FORMULA float factor_of(Integers magnitudes, float* numbers) {
   std::int32_t largest = 0;
   for (std::int64_t k = 0; k < kWords; ++k) largest = magnitudes[k] > largest ? magnitudes[k] : largest;

@@ -136,8 +136,9 @@ class Optimizer(torch.optim.Optimizer):
         max_norm: clips the norm over all scaled gradients, as torch.nn.utils.clip_grad_norm_ does.
         clip_value: then clips each element.
 
-        `last_step` tells what was done, the norm included. Collective while the state is sharded, and for DTensors: the
-        norm and a GradScaler's findings are those of all ranks.
+        `last_step` tells what was done, the norm included. Collective while the state is sharded. With DTensors it is
+        collective under a GradScaler, with max_norm, and for rules that need whole tensors; the norm and what a
+        GradScaler has found are those of all ranks.
 
         On a CUDA device the step is queued on torch's current stream and not waited for, a GradScaler's or a
         scheduler's numbers on the device included; it may be captured in a CUDA graph.
@@ -313,11 +314,11 @@ class Optimizer(torch.optim.Optimizer):
             self._rebuild(sharding=sharding)  # views that users may have keep their memory
             self._viewed = False
             return
-        for part in self._layout.parts.values():
-            if sharding is None:
+        if sharding is not None:
+            sharding.attach(self._layout.parts.values())
+        else:
+            for part in self._layout.parts.values():
                 part.optimizer.shard(None)
-            else:
-                sharding.attach(part)
         self._sharding = sharding
         self._shown.start_anew(self._layout.parts.values(), readable=self._is_readable)
 
@@ -387,8 +388,8 @@ class Optimizer(torch.optim.Optimizer):
             layout.add(group, self._settings(index), self._make_part)
         for part in layout.parts.values():
             part.load([entry_of(parameter) for parameter in part.parameters])
-            if sharding is not None:
-                sharding.attach(part)
+        if sharding is not None:
+            sharding.attach(layout.parts.values())
         return layout
 
     def _settings(self, index: int) -> Settings:

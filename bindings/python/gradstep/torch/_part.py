@@ -115,6 +115,8 @@ class Part:
         self._spread_of: list[Spread | None] = []
         self._owner_of: list[int | None] = []
         self._dealing = Owners()
+        self._is_torn = False
+        """Whether some owners made a step that failed on others."""
 
     def add_group(self, listed: Mapping[Tensor, int], names: list[str]) -> int:
         """Appends a group of parameters, each with the number of times it is listed. Returns the group's index."""
@@ -124,7 +126,7 @@ class Part:
         held = [self._described_as(*each) for each in zip(parameters, spreads, owners, strict=True)]
         # Shards of one name would be rounded by equal random numbers; replicas must be.
         of_shards = [
-            name if spread is None or owner is not None else f"{name}[{spread.member}]"
+            name if spread is None or owner is not None or spread.is_replica else f"{name}[{spread.member}]"
             for name, spread, owner in zip(names, spreads, owners, strict=True)
         ]
         described = schema(held, of_shards, [group] * len(parameters), may_be_unused=True)
@@ -305,6 +307,7 @@ class Part:
 
     def _step_wholes(self, tensors: list[Tensor], calls: Sequence[Call], **options: Any) -> StepResult:
         """Makes the calls with whole tensors at their owners, and with empty ones elsewhere. Collective."""
+        self._check_whole_step()
         grads = {i: grads[i] for _, stepped, grads in calls for i in stepped}
         away, items = [], []
         for i, (spread, owner) in enumerate(zip(self._spread_of, self._owner_of, strict=True)):
@@ -329,8 +332,14 @@ class Part:
             result = self._step(tensors, masked, **options)
             failed = False
         finally:
+            self._is_torn = True
             travel.scatter(failed)
+        self._is_torn = False
         return result
+
+    def _check_whole_step(self) -> None:
+        if self._is_torn:
+            raise InvalidState("the last step failed on one rank and was made on others: load a state_dict() of before")
 
     def _step(self, parameters: Sequence[Any], calls: Sequence[Call], **options: Any) -> StepResult:
         if self.outcome is not None:
@@ -398,6 +407,7 @@ class Part:
 
     def saved(self, i: int) -> dict[str, SavedTensor]:
         """The state of parameter i under torch's names, but for its step."""
+        self._check_whole_step()
         spread, owner = self._spread_of[i], self._owner_of[i]
         if spread is None:
             return self._saved(i)
@@ -469,6 +479,7 @@ class Part:
     def load(self, entries: Sequence[Mapping[str, Any]]) -> None:
         """Takes over an entry per parameter, of entry() or of torch's own optimizers; an empty one means none yet."""
         self.set_counts([self._load(i, entry) if entry else 0 for i, entry in enumerate(entries)])
+        self._is_torn = False
 
     def _load(self, i: int, entry: Mapping[str, Any]) -> int:
         label = f"state of parameter {self.names[i]!r}"
@@ -481,8 +492,14 @@ class Part:
                 name: value.full_tensor() if is_spread(value) else value  # collective
                 for name, value in entry.items()
             }
-            if owner != spread.member:
-                return count
+            spread.told(owner, lambda: self._set(i, label, entry))
+        else:
+            self._set(i, label, entry)
+        return count
+
+    def _set(self, i: int, label: str, entry: Mapping[str, Any]) -> None:
+        """Gives gradstep the state tensors of parameter i."""
+        spread = self._spread_of[i]
         for name, ours in self._kept(i):
             value = entry.get(name)
             try:
@@ -499,14 +516,13 @@ class Part:
                 elif "." not in name and tuple(value.shape) != (shape := self._shape_of(i, ours)):
                     of = "expected" if ours in self._torch_state.shapes else "the parameter has"
                     raise Mismatch(f"{label}: {name!r} has shape {tuple(value.shape)}, {of} {shape}")
-                elif spread is not None and owner is None and value.shape == spread.shape:
+                elif spread is not None and self._owner_of[i] is None and value.shape == spread.shape:
                     value = spread.shard_of(value)
                 if ours in self._torch_state.shapes:
                     value = value.reshape(-1)
                 self.optimizer.set_state(i, ours, value.detach().cpu())
             except InvalidState:
                 continue
-        return count
 
     def _needs(self, i: int, name: str) -> bool:
         """Whether an entry without `name` is no state of this rule. Shampoo's matrices may be missing."""

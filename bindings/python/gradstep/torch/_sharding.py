@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the ranks that share a torch optimizer's state must agree on before each step."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -19,11 +20,12 @@ class Sharding:
         self.local = gradients == "local"
         self._options = (gradients, average, preconditioners)
 
-    def attach(self, part: Part) -> None:
-        """Spreads the state of one gradstep optimizer. Collective."""
-        for spread in part.spreads:
+    def attach(self, parts: Collection[Part]) -> None:
+        """Spreads the state of gradstep optimizers. Collective."""
+        for spread in chain.from_iterable(part.spreads for part in parts):
             raise Unsupported(f"shard: {spread.label} is a DTensor, whose state is spread as it is")
-        part.optimizer.shard(self._comm, *self._options)
+        for part in parts:
+            part.optimizer.shard(self._comm, *self._options)
 
     def agree(self, found_inf: bool, factor: float, present: Sequence[bool]) -> tuple[bool, list[bool]]:
         """Whether any rank found an infinity, and which parameters have a gradient on any rank. Collective.

@@ -55,6 +55,8 @@ class Spread:
         self._dims = [d for d, placement in enumerate(self.placements) if not placement.is_replicate()]
         index = tuple(slice(None) if d in self._dims else coordinate[d] for d in range(self.mesh.ndim))
         self.ranks: tuple[int, ...] = tuple(self.mesh.mesh[index].flatten().tolist())
+        if list(self.ranks) != sorted(self.ranks):  # process groups have their ranks in this order
+            raise Unsupported(f"{label}: its mesh has the ranks {list(self.ranks)}, expected them in ascending order")
         self.member = self.ranks.index(dist.get_rank())
         self._local_shape = local(parameter).shape
 
@@ -76,6 +78,11 @@ class Spread:
                 f"{self.label}: is placed {self._words()} with a shard of shape {tuple(self._local_shape)}, expected "
                 f"{tuple(found)}: {rule} needs whole tensors, and cannot make them of these"
             )
+
+    @property
+    def is_replica(self) -> bool:
+        """Whether every rank of the mesh has the whole."""
+        return len(self.ranks) == 1
 
     def part(self, whole: Tensor, member: int) -> Tensor:
         """The view of a whole tensor that a member has."""
@@ -124,24 +131,39 @@ class Spread:
         return local(spread)
 
     def told(self, owner: int, make: Callable[[], Told]) -> Told:
-        """What the owner makes, on all ranks of the group. Collective."""
-        box: list[Any] = [make() if owner == self.member else None]
+        """What the owner makes, on all ranks of the group. Raises on all where it fails there. Collective."""
+        box: list[Any] = [None]  # stays so if the owner fails
+        failure: BaseException | None = None
+        if owner == self.member:
+            try:
+                box = [(make(),)]
+            except BaseException as error:  # raised when the others know
+                failure = error
         dist.broadcast_object_list(box, self.ranks[owner], group=self.group)
-        found: Told = box[0]
+        if failure is not None:
+            raise failure
+        if box[0] is None:
+            raise Aborted(
+                f"{self.label}: rank {self.ranks[owner]}, which has its state, failed: its own error says why"
+            )
+        found: Told = box[0][0]
         return found
 
 
-_groups: dict[tuple[int, ...], dist.ProcessGroup] = {}
+_groups: dict[tuple[int, ...], tuple[dist.ProcessGroup | None, dist.ProcessGroup]] = {}
+"""By ranks: a group, and the world in which it was made."""
 
 
 def _group_of(ranks: tuple[int, ...]) -> dist.ProcessGroup:
     """The group of ranks along several dimensions of a mesh. Collective among them at the first call."""
+    world = dist.group.WORLD
     if ranks == tuple(range(dist.get_world_size())):
-        return dist.group.WORLD
-    known = _groups.get(ranks)
-    if known is None or known not in dist.distributed_c10d._world.pg_map:
-        known = _groups[ranks] = dist.new_group(list(ranks), use_local_synchronization=True)
-    return known
+        return world
+    made_in, group = _groups.get(ranks, (None, world))
+    if made_in is not world:
+        group = dist.new_group(list(ranks), use_local_synchronization=True)
+        _groups[ranks] = (world, group)
+    return group
 
 
 class Owners:
@@ -153,7 +175,7 @@ class Owners:
     def assign(self, spreads: Sequence[Spread | None]) -> list[int | None]:
         """An owner for each parameter, the largest first; None for those that are whole on every rank."""
         owners: list[int | None] = [None] * len(spreads)
-        sizes = {i: spread.shape.numel() for i, spread in enumerate(spreads) if spread and len(spread.ranks) > 1}
+        sizes = {i: spread.shape.numel() for i, spread in enumerate(spreads) if spread and not spread.is_replica}
         for i in sorted(sizes, key=lambda i: -sizes[i]):
             spread = spreads[i]
             assert spread is not None
@@ -251,7 +273,7 @@ def norm(gradients: Sequence[tuple[Spread | None, Tensor]]) -> Tensor:
         own: dict[tuple[int, ...], list[Tensor]] = {}
         spread_over: dict[tuple[int, ...], Spread] = {}
         for spread, gradient in gradients:
-            ranks = spread.ranks if spread is not None and len(spread.ranks) > 1 else ()
+            ranks = spread.ranks if spread is not None and not spread.is_replica else ()
             if ranks:
                 assert spread is not None
                 spread_over[ranks] = spread
