@@ -2,20 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Interleaved timing: the machine's speed changes from second to second, so contenders take turns in every round."""
 
-import platform
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[1] / "scripts"))
+import processors
 
-def processor() -> str:
-    """Its name, as lscpu says it."""
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith(("model name", "Model")):
-            return line.partition(":")[2].strip()
-    return platform.machine()
+processor = processors.kind
 
 
 @dataclass
