@@ -8,28 +8,23 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from generators.choosing_page import IMAGES, paragraph, plot
+from generators.choosing_page import paragraph
 from generators.places import ROOT
-from generators.training_page import cut, means
+from generators.training_runs import Run, losses, plots, sent
 
 RECORD = ROOT / "benchmarks" / "recorded" / "training_local_steps.json"
 PAGE = ROOT / "docs" / "training_local_steps.md"
 
 
-def table(runs: dict[str, list[dict[str, list[float]]]]) -> Iterator[str]:
-    dense = [run["losses"][-1] for run in runs["dense"]]
-    seconds_of_dense = statistics.mean(run["seconds"][-1] for run in runs["dense"])
-    bytes_of_dense = runs["dense"][0]["megabytes"][-1]
+def table(runs: dict[str, list[Run]]) -> Iterator[str]:
+    dense = runs["dense"]
+    seconds_of_dense = statistics.mean(run["seconds"][-1] for run in dense)
     yield "| way | loss | loss - that of dense, each seed | seconds | of dense | sent by a rank | of dense |"
     yield "|---|---|---|---|---|---|---|"
     for name, each in runs.items():
-        losses = [run["losses"][-1] for run in each]
-        differences = ", ".join(f"{loss - base:+.3f}" for loss, base in zip(losses, dense, strict=True))
         seconds = statistics.mean(run["seconds"][-1] for run in each)
-        sent = statistics.mean(run["megabytes"][-1] for run in each)
         times = f"{seconds:.1f} | {seconds / seconds_of_dense:.2f}"
-        amounts = f"{sent:.3g} MB | {sent / bytes_of_dense:.4f}"
-        yield f"| {name} | {statistics.mean(losses):.3f} | {differences} | {times} | {amounts} |"
+        yield f"| {name} | {losses(each, dense)} | {times} | {sent(each, dense)} |"
 
 
 def page(record: dict[str, Any]) -> Iterator[str]:
@@ -64,15 +59,5 @@ def page(record: dict[str, Any]) -> Iterator[str]:
 
 def generated() -> dict[Path, str]:
     record = json.loads(RECORD.read_text())
-    runs = {name: means(each) for name, each in record["runs"].items()}
-    most = max(run["megabytes"][-1] for name, run in runs.items() if name not in ("dense", "int8"))
-    few = {name: cut(run, most) for name, run in runs.items()}
-    return {
-        PAGE: "\n".join(page(record)) + "\n",
-        IMAGES / "local_steps_by_seconds.svg": plot(
-            "Loss on held-out text by time", "seconds", "seconds", runs, right=210
-        ),
-        IMAGES / "local_steps_by_bytes.svg": plot(
-            "Loss on held-out text by what a rank has sent", "megabytes", "megabytes", few, right=210
-        ),
-    }
+    pictures = plots(record["runs"], "local_steps", "seconds", "time", large=("dense", "int8"))
+    return {PAGE: "\n".join(page(record)) + "\n", **pictures}
