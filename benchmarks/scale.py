@@ -28,6 +28,7 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "cluster": {"parameters": 1_000_000_000, "ranks_per_host": 8, "bandwidth": 100e9 / 8, "latency": 20e-6},
     "slow": {"parameters": 100_000_000, "ranks_per_host": 8, "bandwidth": 1e9 / 8, "latency": 1e-3},
 }
+COMPARED = (64, 1_024)
 CHANNELS = 4
 MODES = ("dense", "half", "int8", "int4", "powersgd", "sparse_topk")
 CONNECTED = (2, 4, 8, 16, 32)
@@ -45,6 +46,21 @@ def forecast(network: dict[str, Any], ranks: int) -> list[dict[str, Any]]:
             if row.mode in MODES and exchanges_so:
                 rows.append({"mode": row.mode, "way": row.algorithm, "bytes": row.bytes, "seconds": row.seconds})
                 rows[-1]["rounds"] = row.rounds
+    return rows
+
+
+def break_evens(network: dict[str, Any], ranks: int) -> list[dict[str, Any]]:
+    """Bytes a second of a host's link up to which a mode is faster than dense, summed in the same way; None = never."""
+    rows: list[dict[str, Any]] = []
+    for way in ("own", "hosts"):
+        if way == "hosts" and ranks <= network["ranks_per_host"]:
+            continue
+        plan: Plan = predict(**network, ranks=ranks, algorithm=way, channels=CHANNELS)
+        rows += [
+            {"mode": limit.mode, "way": limit.algorithm, "bandwidth": limit.bandwidth}
+            for limit in plan.break_evens
+            if limit.mode in MODES and (limit.algorithm == way or (way == "own" and limit.mode == "sparse_topk"))
+        ]
     return rows
 
 
@@ -98,6 +114,9 @@ def main() -> None:
         "networks": NETWORKS,
         "forecasts": {
             name: {str(ranks): forecast(network, ranks) for ranks in RANKS} for name, network in NETWORKS.items()
+        },
+        "break_evens": {
+            name: {str(ranks): break_evens(network, ranks) for ranks in COMPARED} for name, network in NETWORKS.items()
         },
         "connected": [connected(ranks) for ranks in CONNECTED],
     }

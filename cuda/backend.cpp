@@ -133,6 +133,13 @@ class CudaBackend final : public Backend {
   void count_nonfinite(const Array& data, std::int64_t* count, Queue& queue) override {
     cuda::count_nonfinite(data, count, own(queue));
   }
+  void encode_rest(float* numbers, const CodedNumbers& to, std::int64_t* nonfinite, Queue& queue) override {
+    cuda::count_nonfinite(compact_array(numbers, to.count, DType::f32), nonfinite, own(queue));
+    cuda::encode_rest(numbers, to, own(queue));
+  }
+  void add_decoded(const CodedNumbers& from, float* sums, double divisor, Queue& queue) override {
+    cuda::add_decoded(from, sums, divisor, own(queue));
+  }
 
   void select_largest(const SelectPlan& plan, const Selection& to, Queue& queue) override {
     cuda::select_largest(plan, to, own(queue));

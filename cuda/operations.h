@@ -57,6 +57,8 @@ void average(const AveragePlan& plan, const kernels::StepScalars* scalars, CudaQ
 // kernels/codes.cu
 void encode(const float* from, const CodedNumbers& to, CudaQueue& queue);
 void decode(const CodedNumbers& from, float* to, CudaQueue& queue);
+void encode_rest(float* numbers, const CodedNumbers& to, CudaQueue& queue);
+void add_decoded(const CodedNumbers& from, float* sums, double divisor, CudaQueue& queue);
 
 // kernels/stored_matrix.cu
 void encode(const float* from, const StoredMatrix& to, CudaQueue& queue);

@@ -103,18 +103,32 @@ struct Encode : Code {
   }
 };
 
+/// What becomes of decoded numbers.
+enum class Use : std::uint8_t { store, subtract, add };
+
+template <Use kUse>
 struct Decode : Code {
-  static constexpr const char* kName = "decode";
+  static constexpr const char* kName = kUse == Use::store      ? "decode"
+                                       : kUse == Use::subtract ? "subtract_decoded"
+                                                               : "add_decoded";
   static constexpr bool kWaits = false;
   float* to;
+  float divisor = 1;  ///< of sums
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     for_block(block, [&](std::int64_t first, std::int64_t count) {
       float x[kOwn] = {};
       decode(block, codes_at(numbers, first), numbers.factors + first / kernels::block_of(numbers.code), count, x);
-      for_each_own(block.thread() % kWarp, count, [&](int k, std::int64_t i) { block.store(to + first + i, x[k]); });
+      for_each_own(block.thread() % kWarp, count, [&](int k, std::int64_t i) {
+        float* place = to + first + i;
+        if constexpr (kUse == Use::subtract) x[k] = block.load(place) - x[k];
+        if constexpr (kUse == Use::add) x[k] = divided(block.load(place) + x[k]);
+        block.store(place, x[k]);
+      });
     });
   }
+
+  GRADSTEP_DEVICE float divided(float sum) const { return divisor != 1 ? sum / divisor : sum; }
 
   GRADSTEP_DEVICE void decode(const Block& block, const std::uint8_t* codes, const float* factors, std::int64_t count,
                               float* x) const {
@@ -141,7 +155,16 @@ void encode(const float* from, const CodedNumbers& to, CudaQueue& queue) {
 }
 
 void decode(const CodedNumbers& from, float* to, CudaQueue& queue) {
-  launch(queue, parts_of(from.count, kNumbers), Decode{{from}, to});
+  launch(queue, parts_of(from.count, kNumbers), Decode<Use::store>{{from}, to});
+}
+
+void encode_rest(float* numbers, const CodedNumbers& to, CudaQueue& queue) {
+  encode(numbers, to, queue);
+  launch(queue, parts_of(to.count, kNumbers), Decode<Use::subtract>{{to}, numbers});
+}
+
+void add_decoded(const CodedNumbers& from, float* sums, double divisor, CudaQueue& queue) {
+  launch(queue, parts_of(from.count, kNumbers), Decode<Use::add>{{from}, sums, static_cast<float>(divisor)});
 }
 
 }  // namespace gradstep::cuda

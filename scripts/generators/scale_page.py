@@ -68,6 +68,21 @@ def messages(network: dict[str, Any], bucket: int, forecasts: dict[str, list[Row
     return cells
 
 
+def bandwidth(value: float | None) -> str:
+    if value is None:
+        return "never"
+    bits = 8 * value
+    return "always" if math.isinf(bits) else f"{bits / 1e9:.0f} Gbit/s" if bits >= 1e10 else f"{bits / 1e9:.2g} Gbit/s"
+
+
+def break_evens(by_number: dict[str, list[Row]]) -> dict[str, dict[str, str]]:
+    cells: dict[str, dict[str, str]] = {}
+    for ranks, rows in by_number.items():
+        for row in rows:
+            cells.setdefault(f"{row['mode']}, {WAYS[row['way']]}", {})[ranks] = bandwidth(row["bandwidth"])
+    return cells
+
+
 def network_section(record: dict[str, Any], name: str) -> Iterator[str]:
     network, forecasts = record["networks"][name], record["forecasts"][name]
     yield f"## {TITLES[name]}"
@@ -81,6 +96,10 @@ def network_section(record: dict[str, Any], name: str) -> Iterator[str]:
     yield "Messages that a rank sends in a window of `dense`:"
     yield ""
     yield from by_ranks("sums", messages(network, record["bucket_elements"], forecasts))
+    yield ""
+    yield "Up to which bandwidth of a host's link a mode is faster than `dense` summed in the same way:"
+    yield ""
+    yield from by_ranks("mode, sums", break_evens(record["break_evens"][name]))
     yield ""
 
 

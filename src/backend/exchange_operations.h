@@ -9,6 +9,7 @@
 #include "backend/arrays.h"
 #include "backend/exchange.h"
 #include "backend/queue.h"
+#include "backend/stored_numbers.h"
 
 namespace gradstep {
 
@@ -24,6 +25,12 @@ class ExchangeOperations {
   virtual void clamp(const Array& data, double bound, Queue& queue) = 0;
   /// *count += how many elements of a contiguous array of floats are infinite or NaN.
   virtual void count_nonfinite(const Array& data, std::int64_t* count, Queue& queue) = 0;
+
+  // Codes of contiguous f32 numbers.
+  /// Encodes the numbers; each becomes what its code leaves out. *nonfinite += how many of them are infinite or NaN.
+  virtual void encode_rest(float* numbers, const CodedNumbers& to, std::int64_t* nonfinite, Queue& queue) = 0;
+  /// sums = (sums + what the codes stand for) / divisor.
+  virtual void add_decoded(const CodedNumbers& from, float* sums, double divisor, Queue& queue) = 0;
 
   // Selections. Piece q of n elements in p pieces begins at element n q / p.
   /// The largest of every part: as many as the plan says.

@@ -275,11 +275,20 @@ class CpuBackend final : public Backend, private ChunkRunner {
   }
 
   void count_nonfinite(const Array& data, std::int64_t* count, Queue& /*queue*/) override {
-    std::atomic<std::int64_t> found{0};
-    for_each_piece(data.size, [&](std::int64_t first, std::int64_t length) {
-      found.fetch_add(loops_.count_nonfinite(data, first, length), std::memory_order_relaxed);
+    *count += count_in_pieces(data.size, [&](std::int64_t first, std::int64_t length) {
+      return loops_.count_nonfinite(data, first, length);
     });
-    *count += found.load();
+  }
+
+  void encode_rest(float* numbers, const CodedNumbers& to, std::int64_t* nonfinite, Queue& /*queue*/) override {
+    *nonfinite += count_in_pieces(to.count, [&](std::int64_t first, std::int64_t count) {
+      return loops_.encode_rest(numbers, to, first, count);
+    });
+  }
+  void add_decoded(const CodedNumbers& from, float* sums, double divisor, Queue& /*queue*/) override {
+    for_each_piece(from.count, [&](std::int64_t first, std::int64_t count) {
+      loops_.add_decoded(from, sums, static_cast<float>(divisor), first, count);
+    });
   }
 
   void select_largest(const SelectPlan& plan, const Selection& to, Queue& /*queue*/) override {
@@ -358,6 +367,15 @@ class CpuBackend final : public Backend, private ChunkRunner {
   }
 
  private:
+  /// The sum of what count_piece(first, count) returns for each piece.
+  template <class CountPiece>
+  std::int64_t count_in_pieces(std::int64_t elements, CountPiece count_piece) {
+    std::atomic<std::int64_t> found{0};
+    for_each_piece(elements, [&](std::int64_t first, std::int64_t count) {
+      found.fetch_add(count_piece(first, count), std::memory_order_relaxed);
+    });
+    return found.load();
+  }
   static std::int64_t highest_rank(const LowRankPlan& plan) {
     std::int64_t rank = 0;
     for (const LowRank& job : plan.matrices) rank = std::max(rank, job.rank);

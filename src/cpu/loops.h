@@ -129,6 +129,10 @@ struct Loops {
   /// Numbers [first, first + count), `first` at the beginning of a block.
   void (*encode)(const float* from, const CodedNumbers& to, std::int64_t first, std::int64_t count);
   void (*decode)(const CodedNumbers& from, float* to, std::int64_t first, std::int64_t count);
+  /// Numbers become what their codes leave out. Returns how many of them are infinite or NaN.
+  std::int64_t (*encode_rest)(float* numbers, const CodedNumbers& to, std::int64_t first, std::int64_t count);
+  /// sums = (sums + what the codes stand for) / divisor.
+  void (*add_decoded)(const CodedNumbers& from, float* sums, float divisor, std::int64_t first, std::int64_t count);
 
   double (*square)(const Array& array, const Chunk& chunk);
 

@@ -54,7 +54,6 @@ CodedExchange::CodedExchange(ExchangeResources& resources, const BucketPlan& pla
   }
   const auto piece_bytes = static_cast<std::size_t>(own) * sizeof(float);
   sum_ = resources_.site.allocate(piece_bytes, /*zeroed=*/false);
-  summand_ = resources_.site.allocate(piece_bytes, /*zeroed=*/false);
   nonfinite_ = resources_.site.allocate(sizeof(std::int64_t), /*zeroed=*/true);
 }
 
@@ -102,9 +101,11 @@ CodedNumbers CodedExchange::codes_in(const Division& division, std::byte* messag
   return numbers;
 }
 
-void CodedExchange::add(const WorkList& work, const Array& destination, const Array& a, const Array& b, double factor) {
-  const CombineItem item{destination, a, b, 1, factor};
-  backend().combine({&work, {&item, 1}, {}}, queue());
+void CodedExchange::encode(const Array& numbers, const CodedNumbers& codes) {
+  auto* nonfinite = nonfinite_.as<std::int64_t>();
+  if (feedback_.keeps()) return backend().encode_rest(numbers_of(numbers), codes, nonfinite, queue());
+  backend().count_nonfinite(numbers, nonfinite, queue());
+  backend().encode(numbers_of(numbers), codes, queue());
 }
 
 void CodedExchange::exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) {
@@ -167,21 +168,15 @@ const std::byte* CodedExchange::exchange_sums(double divisor, const Deadline& de
   return all;
 }
 
-/// This rank's stretch of packed() becomes what its codes leave out.
 void CodedExchange::send_pieces(const Division& division, const Deadline& deadline) {
-  const Array own = own_stretch(division, packed());
-  if (own.size > 0) backend().count_nonfinite(own, nonfinite_.as<std::int64_t>(), queue());
   std::byte* outgoing = resources_.outgoing.reserve(division.bytes());
   std::byte* incoming = resources_.incoming.reserve(division.bytes());
   for (std::size_t q = 0; q < division.ranks; ++q) {
     const Array piece = piece_of(division, packed(), division.own, q);
     if (piece.size == 0) continue;
     std::byte* message = outgoing + static_cast<std::int64_t>(q) * division.message_bytes;
-    const CodedNumbers codes = codes_in(division, message, piece.size);
-    backend().encode(numbers_of(piece), codes, queue());
-    if (feedback_.keeps()) backend().decode(codes, numbers_of(piece_of(division, result(), division.own, q)), queue());
+    encode(piece, codes_in(division, message, piece.size));
   }
-  if (feedback_.keeps() && own.size > 0) add(division.stretch_work, own, own, own_stretch(division, result()), -1);
   division.group->all_to_all(outgoing, incoming, division.messages_bytes, deadline);
 }
 
@@ -193,27 +188,21 @@ void CodedExchange::sum_pieces(const Division& division, double divisor) {
   backend().decode(codes_in(division, incoming, size), sum_.as<float>(), queue());
   for (std::size_t r = 1; r < division.ranks; ++r) {
     std::byte* message = incoming + static_cast<std::int64_t>(r) * division.message_bytes;
-    backend().decode(codes_in(division, message, size), summand_.as<float>(), queue());
-    const void* const two[] = {sum_.data(), summand_.data()};
     const double last = r + 1 == division.ranks ? divisor : 1;
-    backend().sum_ranks({sum_.data(), two, size, DType::f32, GRADSTEP_REDUCE_SUM, last}, queue());
+    backend().add_decoded(codes_in(division, message, size), sum_.as<float>(), last, queue());
   }
-  backend().count_nonfinite(compact_array(sum_.data(), size, DType::f32), nonfinite_.as<std::int64_t>(), queue());
 }
 
 const std::byte* CodedExchange::write_sums(const Division& division, double divisor) {
   std::byte* own = resources_.outgoing.reserve(division.bytes());
-  queue().copy(own, nonfinite_.data(), kHeadBytes);
   const Array kept = own_piece(division, packed());
-  if (kept.size == 0) return own;
-  const CodedNumbers codes = codes_in(division, own, kept.size);
-  backend().encode(sum_.as<float>(), codes, queue());
-  if (!feedback_.keeps()) return own;
-  const Array sum = compact_array(sum_.data(), kept.size, DType::f32);
-  const Array summand = compact_array(summand_.data(), kept.size, DType::f32);
-  backend().decode(codes, summand_.as<float>(), queue());
-  add(division.piece_work, sum, sum, summand, -1);
-  add(division.piece_work, kept, kept, sum, divisor);
+  if (kept.size > 0) {
+    const Array sum = compact_array(sum_.data(), kept.size, DType::f32);
+    encode(sum, codes_in(division, own, kept.size));
+    const CombineItem rest{kept, kept, sum, 1, divisor};
+    if (feedback_.keeps()) backend().combine({&division.piece_work, {&rest, 1}, {}}, queue());
+  }
+  queue().copy(own, nonfinite_.data(), kHeadBytes);
   return own;
 }
 

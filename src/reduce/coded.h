@@ -57,8 +57,8 @@ class CodedExchange final : public BucketExchange {
   /// Where a message has the codes of a piece of so many elements.
   CodedNumbers codes_in(const Division& division, std::byte* message, std::int64_t count) const;
   float* numbers_of(const Array& array) const { return static_cast<float*>(array.data); }
-  /// destination = a + factor * b, of as many elements.
-  void add(const WorkList& work, const Array& destination, const Array& a, const Array& b, double factor);
+  /// Encodes numbers, which become what their codes leave out if residuals are kept, and counts in nonfinite_.
+  void encode(const Array& numbers, const CodedNumbers& codes);
 
   void exchange_by_hosts(double divisor, const Deadline& deadline);
   void sum_host(const Deadline& deadline);
@@ -77,7 +77,6 @@ class CodedExchange final : public BucketExchange {
   std::unique_ptr<HostPlanes> hosts_;
   std::vector<std::int64_t> counts_;  // of this host's ranks: elements of what they own, then bytes of its messages
   Buffer sum_;                        // of this rank's piece
-  Buffer summand_;                    // one rank's numbers of that piece
   Buffer nonfinite_;
 };
 

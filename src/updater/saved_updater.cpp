@@ -42,7 +42,7 @@ std::string kept_prefix(std::int64_t rank) { return of_rank(rank, "reducer/"); }
 std::string optimizer_prefix(std::int64_t rank) { return rank == 0 ? kOptimizer : of_rank(rank, kOptimizer); }
 
 /// What each rank has of its own.
-struct Share {
+struct SavedShare {
   std::string (*prefix)(std::int64_t rank);
   SavedPart part;
 };
@@ -142,7 +142,7 @@ void gather_texts(Communicator& comm, FunctionRef<std::string()> own_text,
 }
 
 /// Collective: this rank's share, and those of its peers under their own names.
-void add_of_all_ranks(std::map<std::string, SavedPart>& parts, const Share& own, Communicator* comm) {
+void add_of_all_ranks(std::map<std::string, SavedPart>& parts, const SavedShare& own, Communicator* comm) {
   if (comm == nullptr) {
     parts[own.prefix(0)] = own.part;
     return;
@@ -170,7 +170,7 @@ bool SavedUpdater::has_state_of_its_own() const {
 std::map<std::string, SavedPart> SavedUpdater::save() const {
   if (rounds_ != nullptr && !progress_.is_stepped(/*in_rounds=*/true)) arrive();
   std::map<std::string, SavedPart> parts;
-  std::vector<Share> shares;
+  std::vector<SavedShare> shares;
   Communicator* comm = peers();
   // What can fail on one rank, a host's schedule for example, comes before anything is exchanged.
   all_or_none(comm, "save", [&] {
@@ -208,7 +208,7 @@ std::map<std::string, SavedPart> SavedUpdater::save() const {
       shares.push_back({window_prefix, std::move(window)});
     }
   });
-  for (const Share& share : shares) add_of_all_ranks(parts, share, comm);
+  for (const SavedShare& share : shares) add_of_all_ranks(parts, share, comm);
   return parts;
 }
 

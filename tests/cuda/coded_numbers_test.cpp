@@ -20,6 +20,9 @@ struct FoundCodes {
   std::vector<std::byte> codes;
   std::vector<std::uint32_t> factors;
   std::vector<std::uint32_t> numbers;
+  std::vector<std::uint32_t> sums;  // of the numbers and what the codes stand for, / 3
+  std::vector<std::uint32_t> rest;
+  std::vector<std::int64_t> nonfinite;
   bool operator==(const FoundCodes&) const = default;
 };
 
@@ -39,6 +42,14 @@ FoundCodes codes_of(Backend& backend, NumberCode code, bool is_signed, const std
   backend.encode(values.as<float>(), coded, queue);
   queue.zero(values.data(), values.bytes());
   backend.decode(coded, values.as<float>(), queue);
+  const Buffer sums(backend.memory(), values.bytes());
+  const Buffer rest(backend.memory(), values.bytes());
+  const Buffer nonfinite(backend.memory(), sizeof(std::int64_t));
+  queue.zero(nonfinite.data(), nonfinite.bytes());
+  queue.upload(sums.data(), numbers.data(), values.bytes());
+  queue.upload(rest.data(), numbers.data(), values.bytes());
+  backend.add_decoded(coded, sums.as<float>(), 3, queue);
+  backend.encode_rest(rest.as<float>(), coded, nonfinite.as<std::int64_t>(), queue);
   FoundCodes found;
   const auto download = [&](auto& to, const Buffer& from) {
     to.resize(from.bytes() / sizeof to[0]);
@@ -47,6 +58,9 @@ FoundCodes codes_of(Backend& backend, NumberCode code, bool is_signed, const std
   download(found.codes, codes);
   download(found.factors, factors);
   download(found.numbers, values);
+  download(found.sums, sums);
+  download(found.rest, rest);
+  download(found.nonfinite, nonfinite);
   return found;
 }
 

@@ -388,6 +388,14 @@ void DeferringBackend::count_nonfinite(const Array& data, std::int64_t* count, Q
   put_into(queue, [this, data, count] { inner_.count_nonfinite(data, count, host_); });
 }
 
+void DeferringBackend::encode_rest(float* numbers, const CodedNumbers& to, std::int64_t* nonfinite, Queue& queue) {
+  put_into(queue, [this, numbers, to, nonfinite] { inner_.encode_rest(numbers, to, nonfinite, host_); });
+}
+
+void DeferringBackend::add_decoded(const CodedNumbers& from, float* sums, double divisor, Queue& queue) {
+  put_into(queue, [this, from, sums, divisor] { inner_.add_decoded(from, sums, divisor, host_); });
+}
+
 namespace {
 
 /// What has been asked of matrices, as a plan of those that there were then.

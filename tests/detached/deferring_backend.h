@@ -62,6 +62,8 @@ class DeferringBackend : public Backend {
   void adasum(const AdasumPlan& plan, Queue& queue) override;
   void clamp(const Array& data, double bound, Queue& queue) override;
   void count_nonfinite(const Array& data, std::int64_t* count, Queue& queue) override;
+  void encode_rest(float* numbers, const CodedNumbers& to, std::int64_t* nonfinite, Queue& queue) override;
+  void add_decoded(const CodedNumbers& from, float* sums, double divisor, Queue& queue) override;
   void project_rows(const LowRankPlan& plan, Queue& queue) override;
   void project_columns(const LowRankPlan& plan, Queue& queue) override;
   void orthonormalize(const LowRankPlan& plan, Queue& queue) override;

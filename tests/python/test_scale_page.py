@@ -36,6 +36,19 @@ def test_the_record_is_what_the_planner_says(scale):
             for row, again in zip(rows, found, strict=True):
                 numbers = ("bytes", "seconds", "rounds")
                 assert [again[key] for key in numbers] == pytest.approx([row[key] for key in numbers], rel=1e-9)
+        for ranks in scale.COMPARED:
+            for row, again in zip(
+                RECORD["break_evens"][name][str(ranks)], scale.break_evens(network, ranks), strict=True
+            ):
+                assert again == pytest.approx(row, rel=1e-6)
+
+
+def test_at_its_break_even_a_mode_takes_as_long_as_dense(scale):
+    network = scale.NETWORKS["slow"]
+    (limit,) = [row for row in scale.break_evens(network, 1_024) if (row["mode"], row["way"]) == ("int8", "hosts")]
+    at_limit = {**network, "bandwidth": limit["bandwidth"]}
+    seconds = {row["mode"]: row["seconds"] for row in scale.forecast(at_limit, 1_024) if row["way"] == "hosts"}
+    assert seconds["int8"] == pytest.approx(seconds["dense"], rel=1e-3)
 
 
 @pytest.mark.skipif(not gradstep.backend_available("gloo"), reason="needs gloo")

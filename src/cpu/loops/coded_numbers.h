@@ -4,6 +4,7 @@
 // Numbers to codes of blocks and back, in any of the codes that there are.
 #pragma once
 
+#include "cpu/loops/rank_sum.h"
 #include "cpu/loops/stored_state.h"
 #include "kernels/scaled_code.h"
 
@@ -120,6 +121,48 @@ void decode_numbers(const CodedNumbers& from, float* to, std::int64_t first, std
   }
   if (from.is_signed) return decode_bytes<kernels::BlockCode<true>>(from, to, first, count);
   decode_bytes<kernels::BlockCode<false>>(from, to, first, count);
+}
+
+/// body(codes, first number) for each block of numbers [first, first + count): decoded, they stay in the cache.
+template <class Body>
+GRADSTEP_FORMULA void for_each_code_block(const CodedNumbers& codes, std::int64_t first, std::int64_t count,
+                                          Body body) {
+  CodedNumbers block = codes;
+  for (std::int64_t begin = first; begin < first + count; begin += kBlock) {
+    block.codes = codes.codes + (codes.code == kernels::NumberCode::int4 ? begin / 2 : begin);
+    block.factors = codes.factors + begin / kernels::block_of(codes.code);
+    block.count = smaller(kBlock, first + count - begin);
+    body(block, begin);
+  }
+}
+
+[[gnu::noinline, gnu::cold]] std::int64_t count_nonfinite_block(const float* numbers, std::int64_t count) {
+  std::int64_t found = 0;
+  for (std::int64_t i = 0; i < count; ++i) found += kernels::is_nonfinite<float>(kernels::bits_of(numbers[i])) ? 1 : 0;
+  return found;
+}
+
+std::int64_t encode_rest(float* numbers, const CodedNumbers& to, std::int64_t first, std::int64_t count) {
+  std::int64_t nonfinite = 0;
+  for_each_code_block(to, first, count, [&](const CodedNumbers& block, std::int64_t begin) {
+    float* own = numbers + begin;
+    if (!is_factor(measure_block(own, block.count))) nonfinite += count_nonfinite_block(own, block.count);
+    encode_numbers(own, block, 0, block.count);
+    Scratch<float> decoded;
+    decode_numbers(block, decoded.values, 0, block.count);
+    GRADSTEP_INDEPENDENT
+    for (std::int64_t i = 0; i < block.count; ++i) own[i] = own[i] - decoded.values[i];
+  });
+  return nonfinite;
+}
+
+void add_decoded(const CodedNumbers& from, float* sums, float divisor, std::int64_t first, std::int64_t count) {
+  for_each_code_block(from, first, count, [&](const CodedNumbers& block, std::int64_t begin) {
+    Scratch<float> decoded;
+    decode_numbers(block, decoded.values, 0, block.count);
+    combine_block(kernels::Sum{}, sums + begin, sums + begin, decoded.values, block.count);
+    if (divisor != 1) divide_block(sums + begin, block.count, divisor);
+  });
 }
 
 }  // namespace

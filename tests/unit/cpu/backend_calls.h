@@ -66,6 +66,14 @@ class BackendCalls {
   }
   void encode(const float* from, const CodedNumbers& to) { backend_.encode(from, to, queue_); }
   void decode(const CodedNumbers& from, float* to) { backend_.decode(from, to, queue_); }
+  std::int64_t encode_rest(float* numbers, const CodedNumbers& to) {
+    std::int64_t nonfinite = 0;
+    backend_.encode_rest(numbers, to, &nonfinite, queue_);
+    return nonfinite;
+  }
+  void add_decoded(const CodedNumbers& from, float* sums, double divisor) {
+    backend_.add_decoded(from, sums, divisor, queue_);
+  }
   void copy(const WorkList& work, std::span<const CopyItem> items, double multiplier, double divisor) {
     backend_.copy({&work, items, {}}, multiplier, divisor, queue_);
   }

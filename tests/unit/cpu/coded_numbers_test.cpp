@@ -22,6 +22,8 @@ class CodedNumbersOf : public testing::TestWithParam<std::string> {
 
   template <class Format>
   void expect_codes_of_the_formula(NumberCode code);
+  void expect_rest_and_sum(const std::vector<float>& numbers, const CodedNumbers& codes,
+                           const std::vector<float>& decoded);
 
   std::unique_ptr<Context> context_;
   BackendCalls backend_;
@@ -40,6 +42,31 @@ std::vector<float> some_numbers(std::size_t count, std::uint32_t seed) {
     if (generator() % 50 == 0) number = 0;
   }
   return numbers;
+}
+
+/// `codes` are those of the numbers, and stand for `decoded`.
+void CodedNumbersOf::expect_rest_and_sum(const std::vector<float>& numbers, const CodedNumbers& codes,
+                                         const std::vector<float>& decoded) {
+  const std::size_t count = numbers.size();
+  const auto bytes = static_cast<std::size_t>(kernels::coded_bytes(codes.code)) * ((count + 255) / 256);
+  std::vector<std::uint8_t> found(bytes);
+  std::vector<float> factors(count / 64 + 1);
+  CodedNumbers to = codes;
+  to.codes = found.data();
+  to.factors = factors.data();
+  std::vector<float> rest = numbers;
+  const auto nonfinite = std::ranges::count_if(numbers, [](float x) { return !std::isfinite(x); });
+  EXPECT_EQ(backend_.encode_rest(rest.data(), to), nonfinite);
+  std::vector<float> again(count);
+  backend_.decode(to, again.data());
+  std::vector<float> sums = numbers;
+  backend_.add_decoded(to, sums.data(), 3);
+  for (std::size_t i = 0; i < count; ++i) {
+    ASSERT_EQ(kernels::bits_of(again[i]), kernels::bits_of(decoded[i])) << i << " of " << count;
+    if (!std::isfinite(numbers[i])) continue;
+    ASSERT_EQ(rest[i], numbers[i] - decoded[i]) << i << " of " << count;
+    ASSERT_EQ(sums[i], (numbers[i] + decoded[i]) / 3) << i << " of " << count;
+  }
 }
 
 template <class Format>
@@ -62,6 +89,7 @@ void CodedNumbersOf::expect_codes_of_the_formula(NumberCode kind) {
     backend_.encode(numbers.data(), coded);
     std::vector<float> back(count);
     backend_.decode(coded, back.data());
+    expect_rest_and_sum(numbers, coded, back);
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t begin = i / kBlock * kBlock;
       std::uint32_t largest = 0;
@@ -85,6 +113,20 @@ TEST_P(CodedNumbersOf, loops_have_the_codes_of_the_formula) {
   expect_codes_of_the_formula<kernels::Int4>(NumberCode::int4);
   expect_codes_of_the_formula<kernels::E4M3>(NumberCode::e4m3);
   expect_codes_of_the_formula<kernels::E5M2>(NumberCode::e5m2);
+}
+
+TEST_P(CodedNumbersOf, rests_and_sums_of_octaves_are_those_of_their_codes) {
+  for (const std::size_t count : {1U, 255U, 256U, 257U, 70000U}) {
+    std::vector<float> numbers = some_numbers(count, static_cast<std::uint32_t>(count));
+    if (count > 256) numbers[200] = std::numeric_limits<float>::infinity();
+    std::vector<std::uint8_t> codes(count);
+    std::vector<float> factors((count + 255) / 256);
+    const CodedNumbers coded{codes.data(), factors.data(), static_cast<std::int64_t>(count), true, NumberCode::octaves};
+    backend_.encode(numbers.data(), coded);
+    std::vector<float> decoded(count);
+    backend_.decode(coded, decoded.data());
+    expect_rest_and_sum(numbers, coded, decoded);
+  }
 }
 
 }  // namespace
