@@ -111,6 +111,8 @@ public final class DjlOptimizer extends ai.djl.training.optimizer.Optimizer impl
     }
   }
 
+  private static final byte[] ZEROS = new byte[1 << 16];
+
   private record Entry(int index, ai.djl.nn.Parameter parameter, ByteBuffer memory, Tensor gradient) {}
 
   private final Builder parts;
@@ -197,12 +199,22 @@ public final class DjlOptimizer extends ai.djl.training.optimizer.Optimizer impl
       weights[entry.index()] = weight;
     }
     entry.memory().clear().put(memoryOf(gradient, name));
+    try (NDArray own = weight.getGradient()) {
+      clear(memoryOf(own, name)); // PyTorch adds the next one to it
+    }
     arrived[entry.index()] = true;
     if (--missing == 0) {
       updater.push(params, grads);
     }
   }
 
+  private static void clear(ByteBuffer memory) {
+    while (memory.hasRemaining()) {
+      memory.put(ZEROS, 0, Math.min(ZEROS.length, memory.remaining()));
+    }
+  }
+
+  /** Begins a micro-batch of the parameters that are not frozen. */
   private void begin() {
     boolean[] trained = new boolean[entries.size()];
     entries.values().forEach(each -> trained[each.index()] = each.parameter().requiresGradient());
