@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""Enums and options in Java, from the public C headers: an enum for each enum that a field or a result has, and for each
-options struct an immutable class with a builder of booleans, those enums, numbers and durations.
+"""Enums and options in Java, from the public C headers: an enum for each enum that a field or a result has, and for
+each options struct an immutable class with a builder of booleans, those enums, numbers and durations.
 """
 
 import re
@@ -283,7 +283,8 @@ def setter(name: str, c_type: str, word: str | None, comment: str) -> str:
     is_long = 2 * len(java) + len(write) > 76
     words = commented(linked(in_java(comment)), "    ")
     return filled(
-        SETTER, {"WORDS": words, "NAME": java, "TYPE": kind, "WRITE": write, "SPACE": "\n          " if is_long else " "}
+        SETTER,
+        {"WORDS": words, "NAME": java, "TYPE": kind, "WRITE": write, "SPACE": "\n          " if is_long else " "},
     )
 
 

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""The options of rules in Java: RuleOptions with what all share, a class with a builder for each rule, and the enums that
-the C headers do not have.
+"""The options of rules in Java: RuleOptions with what all share, a class with a builder for each rule, and the enums
+that the C headers do not have.
 """
 
 from collections.abc import Iterator
