@@ -111,7 +111,8 @@ final class Rank {
       }
       case "updater" -> {
         UpdaterOptions options = Fields.set(UpdaterOptions.builder(), line.fields()).build();
-        updater = Updater.builder(context, optimizer).accumulator(accumulator).reducer(reducer).options(options).build();
+        updater = Updater.builder(context, optimizer)
+            .accumulator(accumulator).reducer(reducer).options(options).build();
       }
       case "set" -> optimizer.setValue(line.integer("group", -1), line.text("name"), line.number("value", 0));
       case "schedule" -> optimizer.setSchedule(line.integer("group", -1), line.text("name"), schedule(line));

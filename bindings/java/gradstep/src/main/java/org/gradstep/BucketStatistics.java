@@ -45,8 +45,8 @@ public record BucketStatistics(ReducerMode mode, long elements, long parameters,
       List<BucketStatistics> buckets = new ArrayList<>();
       for (long i = 0; i < n; i++) {
         BucketStatisticsStruct b = core.at_bucket_records(records, i);
-        buckets.add(new BucketStatistics(ReducerMode.of(b.getMode()), b.getElements(), b.getParameters(), b.getExchanges(),
-            b.getBytesDense(), b.getBytesSent(), b.getPackNanoseconds(), b.getExchangeNanoseconds(),
+        buckets.add(new BucketStatistics(ReducerMode.of(b.getMode()), b.getElements(), b.getParameters(),
+            b.getExchanges(), b.getBytesDense(), b.getBytesSent(), b.getPackNanoseconds(), b.getExchangeNanoseconds(),
             b.getSelectNanoseconds(), b.getSelected(), b.getNonfinite(), ExchangeAlgorithm.of(b.getAlgorithm()),
             b.getPredictedDenseNanoseconds(), b.getPredictedHalfNanoseconds(),
             b.getPredictedSparseGatherNanoseconds(), b.getPredictedSparseSplitNanoseconds(), b.getWaitNanoseconds(),

@@ -31,7 +31,8 @@ public final class Communicator extends Handle {
       throw new IllegalArgumentException("worldSize: is " + worldSize + ", expected 1 or more");
     }
     long[] addresses = new long[worldSize];
-    present(context, "context").call(address -> core.create_local_communicators(address, CommunicatorOptions.struct(options), addresses));
+    present(context, "context").call(
+        address -> core.create_local_communicators(address, CommunicatorOptions.struct(options), addresses));
     List<Communicator> ends = new ArrayList<>(worldSize);
     for (long address : addresses) {
       ends.add(new Communicator(address));
@@ -127,7 +128,8 @@ public final class Communicator extends Handle {
    */
   public static Communicator wrapMpi(Context context, long commAddress, CommunicatorOptions options) {
     return new Communicator(
-        present(context, "context").call(address -> core.comm_wrap_mpi_ex(address, commAddress, CommunicatorOptions.struct(options))));
+        present(context, "context").call(
+            address -> core.comm_wrap_mpi_ex(address, commAddress, CommunicatorOptions.struct(options))));
   }
 
   /**

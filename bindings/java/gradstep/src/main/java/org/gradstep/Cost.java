@@ -16,8 +16,8 @@ import java.util.List;
  * @param calls of the communicator
  * @param rounds in which every rank of a group sends to every other one
  */
-public record Cost(ReducerMode mode, CostAlgorithm algorithm, long bytes, double seconds, double networkSeconds, long calls,
-    long rounds) {
+public record Cost(ReducerMode mode, CostAlgorithm algorithm, long bytes, double seconds, double networkSeconds,
+    long calls, long rounds) {
   /**
    * What every mode would cost.
    *
@@ -33,8 +33,8 @@ public record Cost(ReducerMode mode, CostAlgorithm algorithm, long bytes, double
       List<Cost> costs = new ArrayList<>();
       for (long i = 0; i < n; i++) {
         CostStruct c = core.at_cost_records(records, i);
-        costs.add(new Cost(ReducerMode.of(c.getMode()), CostAlgorithm.of(c.getAlgorithm()), c.getBytes(), c.getSeconds(), c.getNetworkSeconds(),
-            c.getCalls(), c.getRounds()));
+        costs.add(new Cost(ReducerMode.of(c.getMode()), CostAlgorithm.of(c.getAlgorithm()), c.getBytes(),
+            c.getSeconds(), c.getNetworkSeconds(), c.getCalls(), c.getRounds()));
       }
       return costs;
     } finally {

@@ -25,7 +25,8 @@ public final class Reducer extends StatefulHandle {
   public Reducer(Context context, Communicator comm, ReducerOptions options, List<Parameter> parameters) {
     super("reducer", present(context, "context").call(
         address -> present(comm, "comm").call(comms -> Parameter.lend(parameters,
-        (data, n) -> core.reducer_create(address, comms, ReducerOptions.struct(options), data, n)))), core::reducer_destroy, FUNCTIONS);
+        (data, n) -> core.reducer_create(address, comms, ReducerOptions.struct(options), data, n)))),
+        core::reducer_destroy, FUNCTIONS);
     this.size = parameters.size();
   }
 

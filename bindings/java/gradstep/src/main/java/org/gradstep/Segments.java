@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.gradstep;
 
-/** What tensors have of java.lang.foreign: nothing here, and segments from JDK 22 on, where src/main/java22 has its place. */
+/** What tensors have of java.lang.foreign: nothing here. The class of src/main/java22 takes its place from JDK 22 on. */
 abstract class Segments {
   Segments() {}
 

@@ -258,6 +258,10 @@ public final class Tensor extends Segments {
     }
   }
 
+  boolean looksAs(Tensor other) {
+    return typeCode == other.typeCode && bits == other.bits && Arrays.equals(shape, other.shape);
+  }
+
   boolean isCompact() {
     long step = 1;
     for (int axis = shape.length - 1; strides != null && axis >= 0; axis--) {

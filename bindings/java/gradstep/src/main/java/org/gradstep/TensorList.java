@@ -127,6 +127,10 @@ public final class TensorList extends Handle {
     if (!tensor.device().isHost() || !tensor.isCompact()) {
       throw new IllegalArgumentException("tensor: expected compact memory of this machine, found " + tensor);
     }
+    Tensor shown = get(index);
+    if (shown != null && !shown.looksAs(tensor)) {
+      throw new IllegalArgumentException("tensor: is " + tensor + ", expected " + shown);
+    }
     point(index, tensor.address, tensor.count() * tensor.bits / 8, tensor.owner, tensor.readOnly);
   }
 

@@ -196,6 +196,24 @@ class HandleTest {
   }
 
   @Test
+  void anEntryMayShowAnotherTensorOfItsForm() {
+    FloatBuffer other = floats(3, 4);
+    try (TensorList list = TensorList.of(floats(1, 2))) {
+      list.set(0, Tensor.of(other));
+      assertArrayEquals(new float[] {3, 4}, values(list, 0));
+      assertEquals("tensor: is Tensor(F32, [2, 1]), expected Tensor(F32, [2])",
+          assertThrows(IllegalArgumentException.class, () -> list.set(0, Tensor.of(other, 2, 1))).getMessage());
+      assertEquals("tensor: is Tensor(I64, [1]), expected Tensor(F32, [2])",
+          assertThrows(IllegalArgumentException.class, () -> list.set(0, Memory.longs(1))).getMessage());
+      Tensor strided = Tensor.ofAddress(64, DType.F32, Device.CPU, new long[] {2}, new long[] {2});
+      assertEquals("tensor: expected compact memory of this machine, found " + strided,
+          assertThrows(IllegalArgumentException.class, () -> list.set(0, strided)).getMessage());
+      assertThrows(IllegalArgumentException.class, () -> list.set(1, Tensor.of(other)));
+      assertArrayEquals(new float[] {3, 4}, values(list, 0));
+    }
+  }
+
+  @Test
   void bytesThatAreNoWholeElementsAreRefused() {
     ByteBuffer memory = Memory.bytes(5);
     String expected = "buffer: has 5 bytes from position to limit, expected a multiple of 4, the size of F32";

@@ -2,21 +2,29 @@
 // SPDX-License-Identifier: Apache-2.0
 package org.gradstep;
 
+import static java.nio.file.StandardOpenOption.CREATE_NEW;
+import static java.nio.file.StandardOpenOption.READ;
+import static java.nio.file.StandardOpenOption.SPARSE;
+import static java.nio.file.StandardOpenOption.WRITE;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
 import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Segments and buffers of java.lang.foreign. */
 class ArenaTest {
@@ -65,12 +73,13 @@ class ArenaTest {
   }
 
   @Test
-  void aTensorMayHaveMoreBytesThanABufferCanShow() {
-    long count = (1L << 31) + 8; // bytes of BF16 and more than a buffer's 2^31 - 1
+  void aTensorMayHaveMoreBytesThanABufferCanShow(@TempDir Path folder) throws IOException {
+    long count = (1L << 31) + 8; // a buffer shows 2^31 - 1 bytes at most
     try (Arena arena = Arena.ofConfined();
+        FileChannel file = FileChannel.open(folder.resolve("sparse"), CREATE_NEW, SPARSE, READ, WRITE);
         Context context = new Context(1);
         Communicator alone = Communicator.local(context, null, 1).get(0)) {
-      MemorySegment large = arena.allocate(count); // pages that are not written to take no memory
+      MemorySegment large = file.map(FileChannel.MapMode.READ_WRITE, 0, count, arena); // takes no memory
       large.set(ValueLayout.JAVA_BYTE, count - 1, (byte) 7);
       Tensor tensor = Tensor.of(large, DType.U8, count);
       assertEquals(count, tensor.count());

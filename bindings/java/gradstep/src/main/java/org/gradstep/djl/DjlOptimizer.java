@@ -27,9 +27,9 @@ import org.gradstep.Updater;
 import org.gradstep.UpdaterOptions;
 
 /**
- * An optimizer for the {@link ai.djl.training.Trainer} of DJL, which steps the arrays of the model in place, by any rule
- * of gradstep. {@link ai.djl.training.Trainer#step} brings the parameters one by one: the last one ends the micro-batch,
- * and where that ends a window, all are reduced over the ranks and stepped together. Arrays are on the CPU.
+ * An optimizer for the {@link ai.djl.training.Trainer} of DJL. It steps the arrays of the model in place, by any rule of
+ * gradstep. {@link ai.djl.training.Trainer#step} brings the parameters one by one: the last one ends the micro-batch.
+ * Where that ends a window, all are reduced over the ranks and stepped together. Arrays are on the CPU.
  */
 public final class DjlOptimizer extends ai.djl.training.optimizer.Optimizer implements AutoCloseable {
   /** What an optimizer is made of. */
