@@ -127,7 +127,7 @@ public final class UpdaterOptions {
 
     /**
      * With outer, Streaming DiLoCo (arXiv 2501.18512): the buckets of the reducer are divided into so many parts of
-     * the model, in the order of the parameters: &gt;= 1, at most the buckets, a divisor of syncSteps, default 1.
+     * the model, in the order of the parameters: at most the buckets, a divisor of syncSteps; 0 is 1, the default.
      * Their rounds end in turn, one every syncSteps / outerFragments windows. Each step of outer is one of a
      * fragment, and counts as one in its schedules; rules that correct their moments by the step count take
      * stepCounting "parameter".
