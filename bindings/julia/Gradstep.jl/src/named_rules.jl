@@ -129,7 +129,7 @@ function setup(rules::AbstractVector{<:Rule{NamedOptions}}, model; names = nothi
     all = Rule{RulesByGroup}("by group", RulesByGroup(rules), Pair{Symbol, Schedule}[])
     optimizer = setup(all, model; names = names, groups = groups, context = context)
     for (i, rule) in enumerate(rules), (name, schedule) in rule.schedules
-        adjust!(optimizer; group = length(rules) > 1 ? i - 1 : -1, (name => schedule,)...)  # a lone rule is that of all groups
+        set_value!(optimizer, name, schedule; group = length(rules) > 1 ? i - 1 : -1)  # a lone rule is that of all groups
     end
     return optimizer
 end
