@@ -148,7 +148,8 @@ std::string print_rule() {
          ",\n\"whole_states\": " + quoted_or_empty(about.whole_states) + ",\n\"largest_gradient\": [" +
          number(largest_gradient<Rule>(kernels::kLargestStored<float>)) + ", " +
          number(largest_gradient<Rule>(kernels::kLargestStored<double>)) +
-         "],\n\"cases\": " + listed(cases<Rule>(), text) + "}";
+         "],\n\"second_name\": " + quoted_or_empty(about.second_name.name) + ", \"second_flag\": " +
+         std::to_string(about.second_name.flag) + ",\n\"cases\": " + listed(cases<Rule>(), text) + "}";
 }
 
 template <class... Rules>

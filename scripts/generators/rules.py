@@ -8,6 +8,7 @@ import os
 import subprocess
 import tempfile
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ HAND_WRITTEN = {"sgd", "rmsprop", "adagrad", "adam"}
 NAMES = {
     "adabelief": "AdaBelief",
     "adagrad": "AdaGrad",
+    "adamw": "AdamW",
     "ademamix": "AdEMAMix",
     "laprop": "LaProp",
     "nadam": "NAdam",
@@ -50,9 +52,22 @@ def read_rules() -> list[Rule]:
     return list(read_descriptions()["rules"])
 
 
+def named_rules() -> list[Rule]:
+    """By all their names: a rule that has a second one is followed by what it is under that."""
+    return [named for rule in read_rules() for named in (rule, *second_rules(rule))]
+
+
+def second_rules(rule: Rule) -> Iterator[Rule]:
+    if name := rule["second_name"]:
+        choices = [dict(choice) for choice in rule["choices"]]
+        choices[rule["second_flag"]]["initial"] = 1
+        source = f"{rule['source']}. {capitalized(rule['name'])} with {choices[rule['second_flag']]['name']}"
+        yield {**rule, "name": name, "second_name": "", "source": source, "choices": choices, "first_name": rule["name"]}
+
+
 def typed_rules() -> list[Rule]:
-    """The rules whose types are generated, in every language."""
-    return [rule for rule in read_rules() if rule["name"] not in HAND_WRITTEN]
+    """The rules whose types are generated, in every language but C."""
+    return [rule for rule in named_rules() if rule["name"] not in HAND_WRITTEN]
 
 
 @dataclass

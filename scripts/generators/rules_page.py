@@ -190,6 +190,9 @@ def rule_lines(rule: Rule, files: dict[str, list[str]], runs: dict[str, str]) ->
     else:
         yield from (f"No text says it: {rule['no_text']}.", "")
     yield from option_lines(rule)
+    if rule["second_name"]:
+        flag = rule["choices"][rule["second_flag"]]["name"]
+        yield from ("", f"By its second name, `{rule['second_name']}`, `{flag}` is true by default.")
     if rule["states"]:
         yield from ("", *state_lines(rule))
         yield from ("", *bytes_lines(rule))

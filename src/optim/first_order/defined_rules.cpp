@@ -37,7 +37,10 @@ Registry& registry() {
 /// Names that a text cannot take.
 struct ReservedNames {
   ReservedNames() {
-    for (const RuleType& type : rule_types()) rules.push_back(type.about.name);
+    for (const RuleType& type : rule_types()) {
+      rules.push_back(type.about.name);
+      if (type.about.second_name.name != nullptr) rules.push_back(type.about.second_name.name);
+    }
     rules.push_back("shampoo");
     for (const RuleOption& option : kSharedOptions) options.push_back(option.name);
   }

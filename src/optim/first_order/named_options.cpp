@@ -84,6 +84,10 @@ std::size_t place_of_option(const RuleType& type, std::span<const RuleOption> kn
                 join(known, ", ", [](const RuleOption& option) { return option.name; }));
 }
 
+bool is_second_name(const rules::Description& about, const char* name) {
+  return about.second_name.name != nullptr && std::strcmp(about.second_name.name, name) == 0;
+}
+
 }  // namespace
 
 const RuleType& find_rule(const char* name) {
@@ -91,13 +95,14 @@ const RuleType& find_rule(const char* name) {
   std::vector<const char*> names;
   for (std::size_t i = 0; i < rule_count(); ++i) {
     const RuleType& type = rule_at(i);
-    if (std::strcmp(type.about.name, name) == 0) return type;
+    if (std::strcmp(type.about.name, name) == 0 || is_second_name(type.about, name)) return type;
     names.push_back(type.about.name);
+    if (type.about.second_name.name != nullptr) names.push_back(type.about.second_name.name);
   }
   fail_argument("rule: '{}' is not known, expected one of {}", name, join(names, ", "));
 }
 
-std::vector<RuleOption> options_of(const RuleType& type) {
+std::vector<RuleOption> options_of(const RuleType& type, const char* name) {
   const rules::Description& about = type.about;
   std::vector<RuleOption> options;
   for (const rules::Field& field : about.fields) {
@@ -106,18 +111,21 @@ std::vector<RuleOption> options_of(const RuleType& type) {
   for (const rules::Field& setting : about.settings) {
     options.push_back({GRADSTEP_OPTION_SETTING, setting.name, setting.meaning, {}, setting.initial, setting.range});
   }
+  const std::size_t first_choice = options.size();
   for (const rules::Choice& choice : about.choices) {
     const bool is_flag = choice.values.empty();
     options.push_back({is_flag ? GRADSTEP_OPTION_FLAG : GRADSTEP_OPTION_CHOICE, choice.name, choice.meaning,
                        choice.values, static_cast<double>(choice.initial),
                        is_flag ? kFlagRange : range_of_choices(choice.values.size())});
   }
+  if (is_second_name(about, name)) {
+    options[first_choice + static_cast<std::size_t>(about.second_name.flag)].initial = 1;
+  }
   options.insert(options.end(), std::begin(kSharedOptions), std::end(kSharedOptions));
   return options;
 }
 
-Rule make_rule(const RuleType& type, std::span<const gradstep_option> options) {
-  const std::vector<RuleOption> known = options_of(type);
+Rule make_rule(const RuleType& type, std::span<const RuleOption> known, std::span<const gradstep_option> options) {
   std::vector<double> values;
   for (const RuleOption& option : known) values.push_back(option.initial);
   std::vector<bool> is_given(known.size());

@@ -36,7 +36,7 @@ include("info.jl")
 include("deprecated.jl")
 
 export GradstepError, Context, default_context, Schedule
-export SGD, RMSProp, AdaGrad, Adam, AdamW, Shampoo, shampoo_from_adamw, NamedRule, define_rule, describe_rules, setup, add_parameters!,
+export SGD, RMSProp, AdaGrad, Adam, Shampoo, shampoo_from_adamw, NamedRule, define_rule, describe_rules, setup, add_parameters!,
        update!, step!, updates!, set_value!, set_tensor!, get_value, adjust!, group_count, step_count, set_step_count!, state_names,
        get_state, set_state!, average, average!, copy_state!, metrics, memory, state_bytes, shard!, unshard!
 export Accumulator, Rows, add!, flush!, reset!, gradients, sums, norm, weight, skipped, poll

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-An update rule with its options, to be handed to `setup`: `SGD`, `RMSProp`, `AdaGrad`, `Adam`, `AdamW`, `Shampoo`, `Lion` and
+An update rule with its options, to be handed to `setup`: `SGD`, `RMSProp`, `AdaGrad`, `Adam`, `Shampoo`, `AdamW`, `Lion` and
 others (typed_rules.jl), or `NamedRule`.
 
 Options are keywords with the names and defaults of the C structs (`Gradstep.options(Adam)` lists them). Every
@@ -64,13 +64,6 @@ end
 
 """Calls `f` with the arguments by which C takes the rule's options."""
 with_options(f, rule::Rule) = f(Ref(rule.options))
-
-"""
-    AdamW(learning_rate; options...)
-
-`Adam` with `decoupled_weight_decay = true`.
-"""
-AdamW(learning_rate; options...) = Adam(learning_rate; decoupled_weight_decay = true, options...)
 
 """
     shampoo_from_adamw(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0, options...)
