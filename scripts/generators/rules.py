@@ -36,7 +36,7 @@ NAMES = {
 
 @functools.cache
 def read_descriptions() -> dict[str, Any]:
-    """By "rules", in the order of the list, and "shared". The C++ compiler is CXX or c++."""
+    """By "rules", in the order of the list, "shared" and "second_names". The C++ compiler is CXX or c++."""
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "print_rules"
         source = Path(__file__).parent / "print_rules.cpp"
@@ -57,12 +57,16 @@ def named_rules() -> list[Rule]:
     return [named for rule in read_rules() for named in (rule, *second_rules(rule))]
 
 
+def second_names(rule: Rule) -> list[tuple[str, str]]:
+    """And the flag that is true under the name."""
+    return [(name, flag) for of, name, flag in read_descriptions()["second_names"] if of == rule["name"]]
+
+
 def second_rules(rule: Rule) -> Iterator[Rule]:
-    if name := rule["second_name"]:
-        choices = [dict(choice) for choice in rule["choices"]]
-        choices[rule["second_flag"]]["initial"] = 1
-        source = f"{rule['source']}. {capitalized(rule['name'])} with {choices[rule['second_flag']]['name']}"
-        yield {**rule, "name": name, "second_name": "", "source": source, "choices": choices, "first_name": rule["name"]}
+    for name, flag in second_names(rule):
+        source = f"{rule['source']}. {capitalized(rule['name'])} with {flag}"
+        choices = [{**choice, "initial": 1} if choice["name"] == flag else choice for choice in rule["choices"]]
+        yield {**rule, "name": name, "source": source, "choices": choices, "first_name": rule["name"]}
 
 
 def typed_rules() -> list[Rule]:

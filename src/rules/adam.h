@@ -55,8 +55,7 @@ struct Adam {
       .settings = {},
       .choices = kChoices,
       .states = kStates,
-      .requirements = {},
-      .second_name = {"adamw", decoupled_weight_decay}};
+      .requirements = {}};
 
   static constexpr Decay decay(const std::int32_t* choices) {
     return choices[decoupled_weight_decay] != 0 ? Decay::decoupled : Decay::coupled;

@@ -83,12 +83,6 @@ struct Requirement {
   bool positive = true;
 };
 
-/// Another name of a rule, under which a flag is 1 unless the host says otherwise.
-struct SecondName {
-  const char* name = nullptr;
-  int flag = State::kNone;  ///< its place among the choices
-};
-
 struct Description {
   const char* name = nullptr;     ///< in the API and in files
   const char* source = nullptr;   ///< paper, algorithm; where the numbers come from
@@ -107,7 +101,6 @@ struct Description {
   /// Their names.
   std::span<const char* const> whole_names = {};  // NOLINT(readability-redundant-member-init): likewise
   bool trust_ratio = false;                       ///< the change of a tensor is scaled to the length of the tensor
-  SecondName second_name = {};                    // NOLINT(readability-redundant-member-init): likewise
 };
 
 /// How the weights shrink. `coupled` adds decay * p to the gradient; `decoupled` subtracts learning_rate * decay * p

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "optim/first_order/defined_rules.h"
+#include "optim/first_order/second_names.h"
 #include "optim/hyper_parameters.h"
 
 namespace gradstep {
@@ -84,21 +86,25 @@ std::size_t place_of_option(const RuleType& type, std::span<const RuleOption> kn
                 join(known, ", ", [](const RuleOption& option) { return option.name; }));
 }
 
-bool is_second_name(const rules::Description& about, const char* name) {
-  return about.second_name.name != nullptr && std::strcmp(about.second_name.name, name) == 0;
+/// nullptr: the name is not a second one.
+const SecondName* second_name(const char* name) {
+  const auto* const found =
+      std::ranges::find_if(kSecondNames, [&](const SecondName& each) { return std::strcmp(each.name, name) == 0; });
+  return found != std::end(kSecondNames) ? found : nullptr;
 }
 
 }  // namespace
 
 const RuleType& find_rule(const char* name) {
   if (name == nullptr) fail_argument("rule: is NULL");
+  if (const SecondName* second = second_name(name)) name = second->rule;
   std::vector<const char*> names;
   for (std::size_t i = 0; i < rule_count(); ++i) {
     const RuleType& type = rule_at(i);
-    if (std::strcmp(type.about.name, name) == 0 || is_second_name(type.about, name)) return type;
+    if (std::strcmp(type.about.name, name) == 0) return type;
     names.push_back(type.about.name);
-    if (type.about.second_name.name != nullptr) names.push_back(type.about.second_name.name);
   }
+  for (const SecondName& second : kSecondNames) names.push_back(second.name);
   fail_argument("rule: '{}' is not known, expected one of {}", name, join(names, ", "));
 }
 
@@ -111,15 +117,15 @@ std::vector<RuleOption> options_of(const RuleType& type, const char* name) {
   for (const rules::Field& setting : about.settings) {
     options.push_back({GRADSTEP_OPTION_SETTING, setting.name, setting.meaning, {}, setting.initial, setting.range});
   }
-  const std::size_t first_choice = options.size();
   for (const rules::Choice& choice : about.choices) {
     const bool is_flag = choice.values.empty();
     options.push_back({is_flag ? GRADSTEP_OPTION_FLAG : GRADSTEP_OPTION_CHOICE, choice.name, choice.meaning,
                        choice.values, static_cast<double>(choice.initial),
                        is_flag ? kFlagRange : range_of_choices(choice.values.size())});
   }
-  if (is_second_name(about, name)) {
-    options[first_choice + static_cast<std::size_t>(about.second_name.flag)].initial = 1;
+  if (const SecondName* second = second_name(name)) {
+    std::ranges::find_if(options, [&](const RuleOption& option) { return std::strcmp(option.name, second->flag) == 0; })
+        ->initial = 1;
   }
   options.insert(options.end(), std::begin(kSharedOptions), std::end(kSharedOptions));
   return options;
