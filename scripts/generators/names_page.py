@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/names.md: what each function of the C API is called in the other languages, read from the bindings' sources.
 
-A function has one name in all of them, in each one's casing. OTHER_NAMES has the cells where it is another one, and why;
-the page is not written while a binding uses a name that is not there.
+A function has one name in all of them, in each one's casing. OTHER_NAMES has the cells where it is another one, and
+why; the page is not written while a binding uses a name that is not there.
 """
 
 import re
@@ -261,7 +261,7 @@ def cell(language: Language, function: str, calling: list[str], defined: list[st
 
 
 def owner_of(name: str) -> str:
-    """"" of a function."""
+    """ "" of a function."""
     return "".join(re.split(r"::|\.", name)[:-1])
 
 
@@ -297,10 +297,10 @@ def page() -> Iterator[str]:
     yield ""
     yield "<!-- Written by scripts/generate from the C headers and the bindings' sources. -->"
     yield ""
-    yield paragraph("""The name of each call of the C API in the other languages. A call has one name in all of them, in the
-        language's own casing; [below](#other-names) are the exceptions, and why. A cell is empty where a language makes no
-        such call. Not listed are calls that have one name everywhere: constructors, `save` and `load`. A row has at most
-        two names of a language. [rules.md](rules.md) has the names of rules and options.""")
+    yield paragraph("""The name of each call of the C API in the other languages. A call has one name in all of them,
+        in the language's own casing; [below](#other-names) are the exceptions, and why. A cell is empty where a
+        language makes no such call. Not listed are calls that have one name everywhere: constructors, `save` and
+        `load`. A row has at most two names of a language. [rules.md](rules.md) has the names of rules and options.""")
     titles = [language.title for language in LANGUAGES]
     listed = functions()
     known = {language.title: names_of(language, listed) for language in LANGUAGES}

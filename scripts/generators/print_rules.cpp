@@ -160,8 +160,7 @@ void print_rules(RuleList<Rules...> /*list*/) {
   const std::string second = listed(kSecondNames, [](const SecondName& name) {
     return "[" + quoted(name.rule) + ", " + quoted(name.name) + ", " + quoted(name.flag) + "]";
   });
-  std::puts(
-      ("{\"rules\": " + all + ",\n\"shared\": " + shared + ",\n\"second_names\": " + second + "}").c_str());
+  std::puts(("{\"rules\": " + all + ",\n\"shared\": " + shared + ",\n\"second_names\": " + second + "}").c_str());
 }
 
 }  // namespace

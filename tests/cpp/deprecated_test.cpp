@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Old names do what the new ones do. That they warn: without the pragma this file does not compile, as warnings are errors.
+// Old names do what the new ones do. That they warn: without the pragma this file does not compile, as warnings are
+// errors.
 #include <gtest/gtest.h>
 
 #include <gradstep/gradstep.hpp>

@@ -230,7 +230,10 @@ def test_adamw_is_adam_with_decoupled_decay_by_every_name():
         lambda arrays: gradstep.make_optimizer([("adamw", numbers)], arrays),
     )
     assert len({str(stepped(make)) for make in ways}) == 1
-    coupled = gradstep.AdamW([np.ones(2)], decoupled_weight_decay=False, **numbers), gradstep.Adam([np.ones(2)], **numbers)
+    coupled = (
+        gradstep.AdamW([np.ones(2)], decoupled_weight_decay=False, **numbers),
+        gradstep.Adam([np.ones(2)], **numbers),
+    )
     arrays = [np.ones(2), np.ones(2)]
     for array, optimizer in zip(arrays, coupled, strict=True):
         optimizer.step([array], [np.array([1.0, -2.0])])

@@ -446,7 +446,10 @@ class Communicator:
         return self.statistics()
 
     def counters(self, labels: str | None = None) -> str:
-        """statistics() as text for Prometheus; labels: put into every line's braces, such as 'job="7"'. Not collective."""
+        """statistics() as text for Prometheus. Not collective.
+
+        labels: put into every line's braces, such as 'job="7"'.
+        """
         return str(_sized(_native.comm_counters, self._pointer, labels))
 
     def close(self) -> None:

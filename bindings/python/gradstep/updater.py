@@ -160,7 +160,10 @@ class Updater(SavedState):
         return _native.updater_poll(self._pointer)
 
     def counters(self, labels: str | None = None) -> str:
-        """statistics() as text for Prometheus; labels: put into every line's braces, such as 'job="7"'. Not collective."""
+        """statistics() as text for Prometheus. Not collective.
+
+        labels: put into every line's braces, such as 'job="7"'.
+        """
         return str(_sized(_native.updater_counters, self._pointer, labels))
 
     def statistics(self) -> UpdaterStatistics:

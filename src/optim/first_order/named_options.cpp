@@ -124,8 +124,9 @@ std::vector<RuleOption> options_of(const RuleType& type, const char* name) {
                        is_flag ? kFlagRange : range_of_choices(choice.values.size())});
   }
   if (const SecondName* second = second_name(name)) {
-    std::ranges::find_if(options, [&](const RuleOption& option) { return std::strcmp(option.name, second->flag) == 0; })
-        ->initial = 1;
+    std::ranges::find_if(options, [&](const RuleOption& option) {
+      return std::strcmp(option.name, second->flag) == 0;
+    })->initial = 1;
   }
   options.insert(options.end(), std::begin(kSharedOptions), std::end(kSharedOptions));
   return options;

@@ -8,9 +8,9 @@
 
 namespace gradstep::inline cpp_v0 {
 
-/// Shampoo in the place of a tuned AdamW, by its learning rate, betas, epsilon and decay: a step keeps AdamW's length, and
-/// only its direction is another (docs/shampoo.md). Other options are the defaults, and may be set in the result: with
-/// eigenvalue_corrected it is SOAP.
+/// Shampoo in the place of a tuned AdamW, by its learning rate, betas, epsilon and decay: a step keeps AdamW's length,
+/// and only its direction is another (docs/shampoo.md). Other options are the defaults, and may be set in the result:
+/// with eigenvalue_corrected it is SOAP.
 ///
 ///     ShampooOptions options = shampoo_from_adamw({.learning_rate = 1e-3, .weight_decay = 0.1});
 inline ShampooOptions shampoo_from_adamw(const AdamWOptions& adamw) {
