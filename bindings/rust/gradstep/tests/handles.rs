@@ -3,8 +3,9 @@
 //! What each handle promises, over the border and back.
 
 use gradstep::{
-    Accumulator, AccumulatorOptions, Adam, AdamW, Communicator, Context, DecayMode, Error, Lamb, Lion, LoadOptions, NamedRule,
-    Optimizer, Parameter, ReduceOp, Rule, Schedule, Sgd, Shampoo, StateDtype, StepOptions, Tensor, TensorMut,
+    Accumulator, AccumulatorOptions, Adam, AdamW, Communicator, Context, DecayMode, Error, Lamb, Lion, LoadOptions,
+    NamedRule, Optimizer, Parameter, ReduceOp, Rule, Schedule, Sgd, Shampoo, StateDtype, StepOptions, Tensor,
+    TensorMut,
 };
 
 fn sgd(context: &Context, rule: &Sgd) -> Optimizer {
