@@ -186,7 +186,7 @@ def window(small: bool) -> None:
         updater = gradstep.Updater(optimizer, gradstep.Accumulator(own, steps=micro_batches, mode="sum"), max_norm=1.0)
         rate, next_rate = torch.zeros(1, dtype=torch.float64, device="cuda"), rates()
         if captured:
-            optimizer.set_array("learning_rate", rate)
+            optimizer.set_tensor("learning_rate", rate)
 
         def body() -> None:
             for k in range(micro_batches):

@@ -230,7 +230,7 @@ class OfGradstep:
                 "algorithm": SPARSE_WAYS.get(one.algorithm, "own"),
                 "expected": self._expected(one),
             }
-            for one in self._reducer.stats().buckets
+            for one in self._reducer.bucket_statistics()
         ]
 
     @staticmethod
@@ -245,7 +245,7 @@ class OfGradstep:
         return by_mode.get(MODES[bucket.mode], 0) / 1e9
 
     def sent(self) -> int:
-        return sum(bucket.bytes_sent for bucket in self._reducer.stats().buckets)
+        return sum(bucket.bytes_sent for bucket in self._reducer.bucket_statistics())
 
 
 class Rank:

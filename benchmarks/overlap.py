@@ -72,12 +72,12 @@ class Window:
         return float(own[0])
 
     def hidden(self) -> float:
-        buckets = self.reducer.stats().buckets
+        buckets = self.reducer.bucket_statistics()
         exchange = sum(bucket.exchange_nanoseconds for bucket in buckets)
         return exchange - sum(bucket.wait_nanoseconds for bucket in buckets)
 
     def exchanged(self) -> float:
-        return sum(bucket.exchange_nanoseconds for bucket in self.reducer.stats().buckets)
+        return sum(bucket.exchange_nanoseconds for bucket in self.reducer.bucket_statistics())
 
 
 def rank_main(engine: str, rank: int, ranks: int, store: str, rounds: int, layers: int, elements: int) -> None:

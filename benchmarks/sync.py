@@ -57,10 +57,10 @@ class Chain:
         self.updater.push(self.parameters, [gradient])
 
     def exchange_seconds(self) -> float:
-        return self.updater.stats().reduce_nanoseconds / 1e9
+        return self.updater.statistics().reduce_nanoseconds / 1e9
 
     def bytes_sent(self) -> int:
-        return sum(bucket.bytes_sent for bucket in self.reducer.stats().buckets)
+        return sum(bucket.bytes_sent for bucket in self.reducer.bucket_statistics())
 
 
 def run_rank(rank: int, connect: Connect, elements: int, rounds: int, rows: list[Any], failures: list[Any]) -> None:

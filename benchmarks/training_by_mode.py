@@ -77,7 +77,7 @@ def train(text: Text, options: dict[str, Any], updates: int, seed: int) -> dict[
                 loss = float(model.loss(*held_out))
             found["updates"].append(update + 1)
             found["losses"].append(round(loss, 4) if np.isfinite(loss) else 99.0)
-            sent = sum(bucket.bytes_sent for bucket in reducers[0].stats().buckets)
+            sent = sum(bucket.bytes_sent for bucket in reducers[0].bucket_statistics())
             found["megabytes"].append(round(sent / 1e6, 4))
     return found
 

@@ -92,7 +92,7 @@ def train(
             loss = float(model.loss(*held_out)) if comm.rank == 0 else 0.0
         found["updates"].append(update + 1)
         found["losses"].append(round(loss, 4) if np.isfinite(loss) else 99.0)
-        found["megabytes"].append(round(sum(bucket.bytes_sent for bucket in reducer.stats().buckets) / 1e6, 4))
+        found["megabytes"].append(round(sum(bucket.bytes_sent for bucket in reducer.bucket_statistics()) / 1e6, 4))
         found["seconds"].append(round(seconds, 3))
         comm.barrier()
         begin = time.perf_counter()

@@ -66,7 +66,7 @@ function main(arguments)
         foreach(wait, others)
         all(success, others) || error("a rank has failed")
         loss, _ = loss_and_gradient(model, draw(MersenneTwister(7))...)
-        println(UPDATES, " updates on ", RANKS, " ranks with gradstep ", library_version(), ": squared error ", loss)
+        println(UPDATES, " updates on ", RANKS, " ranks with gradstep ", version(), ": squared error ", loss)
         loss < 0.01 || error("expected less than 0.01")
     end
 end

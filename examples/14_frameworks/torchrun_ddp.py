@@ -34,7 +34,7 @@ def main() -> None:
         optimizer.zero_grad()
         torch.nn.functional.cross_entropy(model(x), y).backward()
         optimizer.step()
-    buckets = hook.reducer.stats().buckets
+    buckets = hook.reducer.bucket_statistics()
     sent, dense = sum(b.bytes_sent for b in buckets), sum(b.bytes_dense * b.exchanges for b in buckets)
     text = f", sent {sent / 1e6:.2f} MB, a dense sum {dense / 1e6:.2f} MB"
     report(dist.get_rank(), dist.get_world_size(), model.module, text)

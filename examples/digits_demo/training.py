@@ -111,7 +111,7 @@ def train_rank(
         if rank == 0:
             parameters_after.append([parameter.copy() for parameter in model.parameters])
     seconds = time.perf_counter() - begin
-    channel = reducer.stats().communicator
+    channel = reducer.comm_statistics()
     return Outcome(
         recipe_index=recipe_index,
         rank=rank,
@@ -120,7 +120,7 @@ def train_rank(
         bytes_sent=channel.bytes_sent,
         seconds=seconds,
         gradstep_seconds=inside,
-        exchange_seconds=updater.stats().reduce_nanoseconds / 1e9,
+        exchange_seconds=updater.statistics().reduce_nanoseconds / 1e9,
         accuracies=[accuracy_of(parameters, digits) for parameters in parameters_after],
     )
 

@@ -39,7 +39,7 @@ def train(comm: gradstep.Communicator, make) -> tuple[np.ndarray, int]:
         inputs = random.standard_normal((BATCH, FEATURES), dtype=np.float32)
         error = inputs @ (parameters[0] - TRUTH)
         updater.push(parameters, [inputs.T @ error / BATCH])
-    return parameters[0], sum(bucket.bytes_sent for bucket in reducer.stats().buckets)
+    return parameters[0], sum(bucket.bytes_sent for bucket in reducer.bucket_statistics())
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ def train(comm: gradstep.Communicator) -> tuple[np.ndarray, int, int]:
     for _ in range(STEPS):
         updater.push(parameters, [parameters[0] - TRUTH])
     # docs:begin statistics
-    bucket = reducer.stats().buckets[0]
+    bucket = reducer.bucket_statistics()[0]
     dense, sent = bucket.bytes_dense * bucket.exchanges, bucket.bytes_sent
     # docs:end statistics
     return parameters[0], dense, sent

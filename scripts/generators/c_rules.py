@@ -166,7 +166,7 @@ def rule_text(rule: Rule) -> str:
 
 
 def generated() -> str:
-    rules, shared = typed_rules(), shared_options()
+    rules, shared = [rule for rule in typed_rules() if "first_name" not in rule], shared_options()
     count = max(len(own_options(rule)) for rule in rules) + len(shared)
     says = "\n *\n".join(
         "\n".join(f" * {line}" for line in wrapped(f"{each.name}: {each.says()}.", 117)) for each in shared

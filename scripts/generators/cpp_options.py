@@ -54,12 +54,14 @@ LEFT_OUT = {"gradstep_status_code", "gradstep_parameter_flags", "gradstep_candid
             "gradstep_type_code", "gradstep_schedule_kind"}  # fmt: skip
 # Structs with texts, callbacks or tensors in them are written by hand.
 BY_HAND = {"gradstep_context_options", "gradstep_comm_options", "gradstep_step_options"}
+WORDS = {"adagrad": "AdaGrad", "rmsprop": "RmsProp"}
 # Fields that are arguments of what takes the options.
 HANDLES = {"gradstep_optimizer*"}
 
 
 def class_name(name: str) -> str:
-    return "".join(word.capitalize() for word in name.removeprefix("gradstep_").split("_"))
+    words = name.removeprefix("gradstep_").split("_")
+    return "".join(WORDS.get(word) or word.capitalize() for word in words)
 
 
 def enumerator(word: str) -> str:

@@ -14,9 +14,9 @@ from generators.rules import (
     Option,
     Rule,
     capitalized,
+    named_rules,
     own_options,
     public_enums,
-    read_rules,
     sentence,
     shared_options,
     states_of,
@@ -197,14 +197,14 @@ def enum_text(name: str, values: list[str], says: str) -> str:
 
 def enums() -> Iterator[tuple[str, str]]:
     """Name and text, of every enum that an option has and the C headers have not."""
-    for option in (*shared_options(), *(each for rule in read_rules() for each in own_options(rule))):
+    for option in (*shared_options(), *(each for rule in named_rules() for each in own_options(rule))):
         if option.kind == "choice" and option.enum not in public_enums():
             name = enum_name(option)
             yield name, enum_text(name, option.values, option.meaning)
 
 
 def generated() -> dict[Path, str]:
-    rules = read_rules()
+    rules = named_rules()
     shared = SHARED.replace("@SETTERS@", "\n".join(setter(each, "B") for each in shared_options()))
     texts = {"RuleOptions": HEAD_OF_RULES + shared, **dict(enums())}
     texts |= {f"{java_name(rule)}Options": rule_text(rule) for rule in rules}

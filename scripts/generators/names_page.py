@@ -1,6 +1,10 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""docs/names.md: what each function of the C API is called in the other languages, read from the bindings' sources."""
+"""docs/names.md: what each function of the C API is called in the other languages, read from the bindings' sources.
+
+A function has one name in all of them, in each one's casing. OTHER_NAMES has the cells where it is another one, and
+why; the page is not written while a binding uses a name that is not there.
+"""
 
 import re
 from collections.abc import Iterator
@@ -26,9 +30,66 @@ TOPICS = {
     "predict": "Planner",
     "backend": "Devices",
 }
+HANDLES = ("Accumulator", "Optimizer", "Communicator", "Reducer", "Updater")
+# What other languages call a function; others are called as in C, without their handle.
+NAMES = {
+    "comm_stats": ("statistics",),
+    "comm_status": ("error",),
+    "optimizer_attach_comm": ("shard", "unshard"),
+    "optimizer_attach_reducer": ("shard",),
+    "reducer_comm_stats": ("comm_statistics",),
+    "reducer_stats": ("bucket_statistics",),
+    "updater_stats": ("statistics",),
+    "rendezvous_pending": ("pending",),
+    "rule_count": ("describe_rules",),
+    "rule_describe": ("describe_rules",),
+    "rule_options": ("describe_rules",),
+    "rule_define": ("define_rule",),
+    "rule_state_bytes": ("state_bytes",),
+    "backend_load": ("load_backend",),
+    "cost_options_measure": ("measure_costs",),
+    "schedule_value": ("value",),
+    "version_string": ("version",),
+}
+# Cells with another name, or with none, and why.
+OTHER_NAMES = {
+    ("optimizer_set_schedule", "C++"): ("Optimizer::set_value", "takes a schedule, too"),
+    ("optimizer_set_schedule", "Python"): ("Optimizer.set_value", "takes a schedule, too"),
+    ("optimizer_set_schedule", "Julia"): ("set_value!", "takes a schedule, too"),
+    ("optimizer_set_step_count", "Python"): ("Optimizer.step_count", "a property"),
+    ("optimizer_update", "Julia"): ("updates!", "`update!` steps, as that of Optimisers.jl does"),
+    ("optimizer_state", "Julia"): ("", "state is copied, by `get_state`"),
+    ("comm_wrap_mpi", "Python"): ("Communicator.mpi", "takes a communicator of mpi4py, or is of all ranks of the job"),
+    ("comm_wrap_mpi", "Julia"): ("mpi_communicator", "takes the address of an MPI_Comm, or is of all ranks of the job"),
+    ("comm_attach_nccl", "Julia"): ("", "arrays are those of the host"),
+    ("comm_status", "Julia"): ("broken_by", "`error` is a function of Base, which throws"),
+    ("reducer_wait", "Java"): ("Reducer.await", "every object has a `wait`, of its monitor"),
+    ("predict_costs", "Python"): ("plan.predict", "says the break-even bandwidths, too"),
+    ("schedule_value", "C++"): ("Schedule::operator()", "a schedule is called"),
+    ("schedule_value", "Julia"): ("(::Schedule)(t)", "a schedule is called"),
+}
+# What other languages make of several calls of C or of none, by what C has instead.
+FURTHER = {
+    '`"rmsprop"`': ("RmsPropOptions", "RMSProp", "RmsProp", "RmsPropOptions", "RMSProp"),
+    '`"adamw"`': ("AdamWOptions", "AdamW", "AdamW", "AdamWOptions", "AdamW"),
+    "Shampoo's options by those of AdamW": (
+        "shampoo_from_adamw",
+        "Shampoo.from_adamw",
+        "Shampoo::from_adamw",
+        "",
+        "shampoo_from_adamw",
+    ),
+    "`gradstep_comm_create` with rank -1": (
+        "Communicator::from_environment",
+        "Communicator.from_environment",
+        "Communicator::from_environment",
+        "Communicator.fromEnvironment",
+        "from_environment",
+    ),
+}
 # What a language does by itself when a handle goes, and helpers that only C needs.
 LEFT_OUT = re.compile(
-    r"_(options_init|destroy|struct_init|init|name|list_\w+|(save|load)(_file)?|create(_\w+)?|\w*last_error|abi_version"
+    r"(?<!backend)_(options_init|destroy|struct_init|init|name|list_\w+|(save|load)(_file)?|create(_\w+)?|\w*last_error|abi_version"
     r"|(sgd|rmsprop|adagrad|adam|shampoo)_state_bytes)$"
 )
 
@@ -44,25 +105,35 @@ class Language:
     methods: tuple[str, ...]
     comment: str = r"\s*(//|\*|/\*)"
     separator: str = "."
+    modules: tuple[str, ...] = ()  # whose functions are called by the module's name, too
 
     def calls(self) -> Iterator[tuple[str, str]]:
         """Each function of C that is called, without its prefix, and the public definition there; "" for others."""
         for file in self.files:
+            module = file.stem if file.stem in self.modules else ""
             owner = name = ""
             for line in file.read_text().splitlines():
                 if re.match(self.comment, line):
                     continue
-                method, is_owner = first_match(self.methods, line), first_match(self.owners, line)
+                if line == " private:":
+                    owner = name = "_"
+                found, is_owner = first_match(self.methods, line), first_match(self.owners, line)
                 if is_owner:
                     owner, name = is_owner, ""
-                elif method is not None and not line[0].isspace():
-                    owner = ""  # a function of its own
-                name = name if method is None else method
-                if method and not name.startswith("_"):
-                    yield "", f"{owner}{self.separator}{name}" if owner not in ("", name) else name
+                elif found is not None and not line[0].isspace():
+                    owner = module  # a function of its own
+                name = name if found is None else found
+                if not name or "_" in (owner, name[0]):
+                    continue
+                called = f"{PUBLIC.get(owner, owner)}{self.separator}{name}" if owner not in ("", name) else name
+                if found:
+                    yield "", called
                 for function in re.findall(self.call, line):
-                    if name and not name.startswith("_"):
-                        yield function, f"{owner}{self.separator}{name}" if owner not in ("", name) else name
+                    yield function, called
+
+
+# Classes that users see as another one.
+PUBLIC = {"NamedOptimizer": "Optimizer"}
 
 
 def first_match(patterns: tuple[str, ...], line: str) -> str | None:
@@ -78,10 +149,10 @@ LANGUAGES = (
     Language(
         "C++",
         sources("cpp/include/gradstep", ".hpp"),
-        r"\bgradstep_(\w+?)(?=[(,>])",
+        r"\bgradstep_(\w+?)(?=[(),>])",
         (r"(?:class|struct) (?P<name>\w+)[^;]*$", r"inline [\w:<>]+ (?P<name>\w+)::\w+\("),
         (
-            r"  (?! |return|check|if|for|while)(?:\[\[nodiscard\]\] |static |explicit )*(?:[\w:<>*&]+ )*"
+            r"  (?! |return|check|if|for|while)(?!.*\);$)(?:\[\[nodiscard\]\] |static |explicit )*(?:[\w:<>*&]+ )*"
             r"(?P<name>\w+)\(",
             r"inline [\w:<>]+ \w+::(?P<name>\w+)\(",
             r"inline [\w:<>]+ (?P<name>\w+)\(",
@@ -95,6 +166,7 @@ LANGUAGES = (
         (r"class (?P<name>\w+)",),
         (r"(?:    )?def (?P<name>\w+)\(",),
         comment=r"\s*#",
+        modules=("plan", "trace"),
     ),
     Language(
         "Rust",
@@ -107,6 +179,7 @@ LANGUAGES = (
             r"\s*(?:pub\(\w+\) )?(?:unsafe )?fn \w+(?P<name>)",
         ),
         separator="::",
+        modules=("trace",),
     ),
     Language(
         "Java",
@@ -148,23 +221,57 @@ def functions() -> dict[str, str]:
     return found
 
 
-def names_of(language: Language) -> dict[str, list[str]]:
+def names_of(language: Language, listed: dict[str, str]) -> dict[str, list[str]]:
+    """The names of each function of C."""
     exported = public_julia() if language.title == "Julia" else None
-    found: dict[str, list[str]] = {}
+    calling: dict[str, list[str]] = {}
     for function, name in language.calls():
-        if exported is not None and name not in exported:
-            continue
-        names = found.setdefault(function.removesuffix("_ex"), [])
-        if name not in names:
+        names = calling.setdefault(function.removesuffix("_ex"), [])
+        if name not in names and (exported is None or name in exported):
             names.append(name)
-    defined = {plain(name): name for name in found.pop("", [])}
-    for function in functions():
-        handle, _, call = function.partition("_")
-        # What goes through a private function has the name that it has in C.
-        names = [plain(f"{TOPICS.get(handle, '')}{call}"), plain(call)]
-        if function not in found and (same := next((defined[name] for name in names if name in defined), None)):
-            found[function] = [same]
+    defined = calling.pop("")
+    return {function: cell(language, function, calling.get(function, []), defined) for function in listed}
+
+
+def cell(language: Language, function: str, calling: list[str], defined: list[str]) -> list[str]:
+    """The names of a function, of those whose definitions call it, or of all that are defined."""
+    if other := OTHER_NAMES.get((function, language.title)):
+        return [other[0]] if other[0] else []
+    handle, _, call = function.partition("_")
+    owner = TOPICS.get(handle, "")
+    wanted = NAMES.get(function, (call if owner in HANDLES else function,))
+    named = [
+        name
+        for name in calling
+        if plain(name) == plain(function) or any(is_form_of(name, plain(each)) for each in wanted)
+    ]
+    # What goes through a private function.
+    same = [name for name in defined if method(name) in map(plain, wanted)]
+    if owner in HANDLES:
+        same = [name for name in same if owner_of(name) == owner] or [name for name in same if not owner_of(name)]
+        found = list(dict.fromkeys([*same, *named]))
+    else:
+        found = named or same[:1]
+    if not found:
+        raise SystemExit(
+            f"names_page: {language.title} calls gradstep_{function} {calling or 'nothing'}, expected {wanted[0]}: "
+            "rename it, or say in OTHER_NAMES why not"
+        )
     return found
+
+
+def owner_of(name: str) -> str:
+    """ "" of a function."""
+    return "".join(re.split(r"::|\.", name)[:-1])
+
+
+def method(name: str) -> str:
+    return plain(re.split(r"::|\.", name)[-1])
+
+
+def is_form_of(name: str, wanted: str) -> bool:
+    """Whether that is the name, with more words, or with fewer, as an overload has."""
+    return plain(name) == wanted or method(name).startswith(wanted) or wanted.startswith(method(name))
 
 
 def plain(name: str) -> str:
@@ -172,29 +279,47 @@ def plain(name: str) -> str:
     return re.sub(r"[_:.!]", "", name).lower()
 
 
+def check_further() -> None:
+    """Each name stands in a source of its language."""
+    for names in FURTHER.values():
+        for language, name in zip(LANGUAGES, names, strict=True):
+            last = re.split(r"::|\.", name)[-1]
+            if not any(re.search(rf"\b{last}\b", file.read_text()) for file in language.files):
+                raise SystemExit(f"names_page: {language.title} has no {name}")
+
+
+def code(name: str) -> str:
+    return f"`{name}`" if name else ""
+
+
 def page() -> Iterator[str]:
     yield "# Names in each language"
     yield ""
     yield "<!-- Written by scripts/generate from the C headers and the bindings' sources. -->"
     yield ""
-    yield paragraph("""The name of each call of the C API in the other languages. A cell is empty where a language needs
-        no such call, or makes it inside another one. Not listed are calls that have one name everywhere: constructors,
-        `save` and `load`. A row has at most two names of a language. [rules.md](rules.md) has the names of rules and
-        options.""")
-    known = {language.title: names_of(language) for language in LANGUAGES}
+    yield paragraph("""The name of each call of the C API in the other languages. A call has one name in all of them,
+        in the language's own casing; [below](#other-names) are the exceptions, and why. A cell is empty where a
+        language makes no such call. Not listed are calls that have one name everywhere: constructors, `save` and
+        `load`. A row has at most two names of a language. [rules.md](rules.md) has the names of rules and options.""")
+    titles = [language.title for language in LANGUAGES]
     listed = functions()
-    for topic in [*TOPICS.values(), "Other"]:
-        rows = [
-            name for name, each in listed.items() if each == topic and any(name in names for names in known.values())
-        ]
-        if not rows:
-            continue
+    known = {language.title: names_of(language, listed) for language in LANGUAGES}
+    for topic in [*dict.fromkeys(TOPICS.values()), "Other"]:
         yield from ("", f"## {topic}", "")
-        yield f"| C | {' | '.join(known)} |"
-        yield "|---" * (len(known) + 1) + "|"
-        for name in rows:
-            cells = [", ".join(f"`{each}`" for each in names.get(name, [])[:2]) for names in known.values()]
+        yield f"| C | {' | '.join(titles)} |"
+        yield "|---" * (len(titles) + 1) + "|"
+        for name in (name for name, each in listed.items() if each == topic):
+            cells = [", ".join(map(code, known[title][name][:2])) for title in titles]
             yield f"| `gradstep_{name}` | {' | '.join(cells)} |"
+    check_further()
+    yield from ("", "## More", "")
+    yield f"| C | {' | '.join(titles)} |"
+    yield "|---" * (len(titles) + 1) + "|"
+    for what, names in FURTHER.items():
+        yield f"| {what} | {' | '.join(map(code, names))} |"
+    yield from ("", "## Other names", "", "| C | language | name | why |", "|---|---|---|---|")
+    for (function, title), (name, why) in OTHER_NAMES.items():
+        yield f"| `gradstep_{function}` | {title} | {code(name)} | {why} |"
 
 
 def generated() -> str:

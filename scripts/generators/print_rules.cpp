@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/stored.h"
+#include "optim/first_order/second_names.h"
 #include "optim/first_order/shared_options.h"
 #include "rules/list.h"
 
@@ -156,7 +157,10 @@ void print_rules(RuleList<Rules...> /*list*/) {
   const std::vector<std::string> rules = {print_rule<Rules>()...};
   const std::string all = listed(rules, [](const std::string& rule) { return rule; });
   const std::string shared = listed(kSharedOptions, [](const RuleOption& option) { return print(option); });
-  std::puts(("{\"rules\": " + all + ",\n\"shared\": " + shared + "}").c_str());
+  const std::string second = listed(kSecondNames, [](const SecondName& name) {
+    return "[" + quoted(name.rule) + ", " + quoted(name.name) + ", " + quoted(name.flag) + "]";
+  });
+  std::puts(("{\"rules\": " + all + ",\n\"shared\": " + shared + ",\n\"second_names\": " + second + "}").c_str());
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 """The page of the Python reference that has the class of each rule."""
 
 from generators.places import ROOT
-from generators.rules import capitalized, read_rules
+from generators.rules import capitalized, named_rules
 
 OUTPUT = ROOT / "docs" / "site" / "python" / "rules.rst"
 HEAD = """\
@@ -17,5 +17,5 @@ First-order rules
 
 
 def generated() -> str:
-    names = [capitalized(rule["name"]) for rule in read_rules()]
+    names = [capitalized(rule["name"]) for rule in named_rules()]
     return HEAD + "".join(f"\n.. autoclass:: gradstep.{name}\n   :members:\n" for name in names)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from generators.places import ROOT
-from generators.rules import Rule, read_rules, shared_options, words_of
+from generators.rules import Rule, named_rules, read_rules, shared_options, words_of
 
 PACKAGE = ROOT / "bindings" / "python" / "gradstep"
 HEAD = """\
@@ -87,7 +87,7 @@ def generated() -> dict[Path, str]:
 
 
 def classes_text() -> str:
-    rules = {rule["name"]: rule for rule in read_rules()}
+    rules = {rule["name"]: rule for rule in named_rules()}
     classes = {name: words_of(rule) for name, rule in rules.items()}
     shared = (f"    {option.name}: {TYPES[option.kind]}" for option in shared_options())
     text = HEAD.replace("@SHARED@", "\n".join(shared))

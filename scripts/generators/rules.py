@@ -8,6 +8,7 @@ import os
 import subprocess
 import tempfile
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ HAND_WRITTEN = {"sgd", "rmsprop", "adagrad", "adam"}
 NAMES = {
     "adabelief": "AdaBelief",
     "adagrad": "AdaGrad",
+    "adamw": "AdamW",
     "ademamix": "AdEMAMix",
     "laprop": "LaProp",
     "nadam": "NAdam",
@@ -34,7 +36,7 @@ NAMES = {
 
 @functools.cache
 def read_descriptions() -> dict[str, Any]:
-    """By "rules", in the order of the list, and "shared". The C++ compiler is CXX or c++."""
+    """By "rules", in the order of the list, "shared" and "second_names". The C++ compiler is CXX or c++."""
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "print_rules"
         source = Path(__file__).parent / "print_rules.cpp"
@@ -50,9 +52,26 @@ def read_rules() -> list[Rule]:
     return list(read_descriptions()["rules"])
 
 
+def named_rules() -> list[Rule]:
+    """By all their names: a rule that has a second one is followed by what it is under that."""
+    return [named for rule in read_rules() for named in (rule, *second_rules(rule))]
+
+
+def second_names(rule: Rule) -> list[tuple[str, str]]:
+    """And the flag that is true under the name."""
+    return [(name, flag) for of, name, flag in read_descriptions()["second_names"] if of == rule["name"]]
+
+
+def second_rules(rule: Rule) -> Iterator[Rule]:
+    for name, flag in second_names(rule):
+        source = f"{rule['source']}. {capitalized(rule['name'])} with {flag}"
+        choices = [{**choice, "initial": 1} if choice["name"] == flag else choice for choice in rule["choices"]]
+        yield {**rule, "name": name, "source": source, "choices": choices, "first_name": rule["name"]}
+
+
 def typed_rules() -> list[Rule]:
-    """The rules whose types are generated, in every language."""
-    return [rule for rule in read_rules() if rule["name"] not in HAND_WRITTEN]
+    """The rules whose types are generated, in every language but C."""
+    return [rule for rule in named_rules() if rule["name"] not in HAND_WRITTEN]
 
 
 @dataclass

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from decimal import ROUND_DOWN, Context
 
 from generators.places import ROOT
-from generators.rules import Rule, legal, read_rules, shared_options, shown, wrapped
+from generators.rules import Rule, legal, read_rules, second_names, shared_options, shown, wrapped
 
 OUTPUT = ROOT / "docs" / "rules.md"
 CONFORMANCE = ROOT / "tests" / "conformance"
@@ -190,6 +190,8 @@ def rule_lines(rule: Rule, files: dict[str, list[str]], runs: dict[str, str]) ->
     else:
         yield from (f"No text says it: {rule['no_text']}.", "")
     yield from option_lines(rule)
+    for name, flag in second_names(rule):
+        yield from ("", f"By its second name, `{name}`, `{flag}` is true by default.")
     if rule["states"]:
         yield from ("", *state_lines(rule))
         yield from ("", *bytes_lines(rule))

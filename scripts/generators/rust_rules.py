@@ -9,10 +9,10 @@ from generators.rules import (
     Option,
     Rule,
     capitalized,
+    named_rules,
     own_enums,
     own_options,
     public_enums,
-    read_rules,
     sentence,
     shared_options,
     states_of,
@@ -102,5 +102,5 @@ def rule_lines(rule: Rule) -> Iterator[str]:
 
 def generated() -> str:
     shared = [line for each in shared_options() for line in option_lines(each, " " * 16)]
-    lines = [line for rule in read_rules() for line in rule_lines(rule)]
+    lines = [line for rule in named_rules() for line in rule_lines(rule)]
     return HEAD.replace("@SHARED@", "\n".join(shared)) + "\n".join(lines) + "\n"

@@ -40,7 +40,7 @@ const Texts& texts_of(const RuleType& type) {
   for (const rules::Number& number : type.about.numbers) names.push_back(number.name);
   names.insert(names.end(), type.about.whole_names.begin(), type.about.whole_names.end());
   texts.states = join(names, ",");
-  for (const RuleOption& option : options_of(type)) texts.choices.push_back(join(option.choices, ","));
+  for (const RuleOption& option : options_of(type, type.about.name)) texts.choices.push_back(join(option.choices, ","));
   return made.of.emplace(&type, std::move(texts)).first->second;
 }
 
@@ -59,7 +59,7 @@ gradstep_rule_option record_of(const RuleOption& option, const std::string& choi
 Rule rule_of(const char* name, const gradstep_option* options, std::size_t count) {
   const RuleType& type = find_rule(name);
   if (count > 0) check_out("options", options);
-  return make_rule(type, std::span(options, count));
+  return make_rule(type, options_of(type, name), std::span(options, count));
 }
 
 RulesByGroup rules_of(const gradstep_group_rule* groups, std::size_t count) {
@@ -112,7 +112,7 @@ gradstep_status gradstep_rule_options(const char* rule, gradstep_rule_option* re
   return guarded([&] {
     check_out("count", count);
     const RuleType& type = find_rule(rule);
-    const std::vector<RuleOption> options = options_of(type);
+    const std::vector<RuleOption> options = options_of(type, rule);
     std::vector<gradstep_rule_option> all;
     for (std::size_t i = 0; i < options.size(); ++i) all.push_back(record_of(options[i], texts_of(type).choices[i]));
     write_records<gradstep_rule_option>(records, record_size, capacity, all);

@@ -116,6 +116,20 @@ static void names_make_the_optimizer_of_the_struct(void** state) {
   expect_same_step(f, create_adam, "adam", adam, COUNT_OF(adam));
 }
 
+static void adamw_is_adam_with_decoupled_decay(void** state) {
+  fixture* f = *state;
+  const gradstep_option adamw[] = {
+      {"learning_rate", 0.125, NULL}, {"weight_decay", 0.5, NULL}, {"decoupled_weight_decay", 0, NULL}};
+  gradstep_rule rule = {.struct_size = sizeof rule};
+  assert_true(option_of("adamw", "decoupled_weight_decay").initial == 1);
+  assert_true(option_of("adam", "decoupled_weight_decay").initial == 0);
+  assert_false(find_rule("adamw", &rule));
+  f->adam.weight_decay = 0.5;
+  expect_same_step(f, create_adam, "adamw", adamw, 3);
+  f->adam.decoupled_weight_decay = 1;
+  expect_same_step(f, create_adam, "adamw", adamw, 2);
+}
+
 static void create_lion(fixture* f) {
   gradstep_context* context = f->context;
   const gradstep_parameter* parameters = f->m.parameters;
@@ -393,6 +407,7 @@ int main(void) {
       cmocka_unit_test(every_rule_describes_itself),
       cmocka_unit_test(options_say_what_is_legal),
       cmocka_unit_test_setup_teardown(names_make_the_optimizer_of_the_struct, fixture_setup, fixture_teardown),
+      cmocka_unit_test_setup_teardown(adamw_is_adam_with_decoupled_decay, fixture_setup, fixture_teardown),
       cmocka_unit_test_setup_teardown(structs_of_headers_alone_make_the_optimizer_of_the_name, fixture_setup,
                                       fixture_teardown),
       cmocka_unit_test_setup_teardown(lion_steps_by_signs, fixture_setup, fixture_teardown),

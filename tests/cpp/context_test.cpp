@@ -138,7 +138,7 @@ TEST(CppContext, CostsArePredicted) {
   const std::vector<Cost> costs = predict_costs(options);
   ASSERT_FALSE(costs.empty());
   for (const Cost& cost : costs) EXPECT_GT(cost.seconds, 0);
-  measure(options, Context());
+  measure_costs(options, Context());
   EXPECT_GT(options.add_seconds, 0);
   EXPECT_THROW(predict_costs({}), InvalidArgument);
 }

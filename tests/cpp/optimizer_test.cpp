@@ -90,12 +90,34 @@ TEST(CppOptimizer, OptionsOfARuleMakeTheOptimizerOfItsName) {
   EXPECT_THROW(Optimizer(context, LionOptions{}, schema), InvalidArgument);
 }
 
+TEST(CppOptimizer, AdamWIsAName) {
+  const Context context;
+  const Parameters schema = Model().schema;
+  const AdamOptions adam{.learning_rate = 0.25, .weight_decay = 0.5, .decoupled_weight_decay = true};
+  const std::vector<float> expected = stepped(Optimizer::adam(context, adam, schema));
+  EXPECT_EQ(stepped(Optimizer(context, AdamWOptions{.learning_rate = 0.25, .weight_decay = 0.5}, schema)), expected);
+  const RuleOptions options = {{"learning_rate", 0.25}, {"weight_decay", 0.5}};
+  EXPECT_EQ(stepped(Optimizer::by_name(context, "adamw", options, schema)), expected);
+}
+
+/// Without matrices, and without a mean over the steps, Shampoo's step is that of its grafting rule.
+TEST(CppOptimizer, ShampooInThePlaceOfAdamWKeepsItsLength) {
+  const Context context;
+  const Parameters schema = Model().schema;
+  const AdamWOptions adamw{.learning_rate = 0.25, .beta1 = 0, .beta2 = 0.5, .epsilon = 0.125, .weight_decay = 0.5};
+  ShampooOptions options = shampoo_from_adamw(adamw);
+  options.precondition = 0;
+  const std::vector<float> found = stepped(Optimizer::shampoo(context, options, schema));
+  const std::vector<float> expected = stepped(Optimizer(context, adamw, schema));
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-6);
+}
+
 TEST(CppOptimizer, GroupsHaveRulesOfTheirOwnAndWeightsAnAverage) {
   const Context context;
   Model model;
   const RuleOptions lion = {{"learning_rate", 0.25}, {"average_decay", 0.5}};
   auto optimizer = Optimizer::by_group(context, {{"lion", lion}, {"adam", {{"learning_rate", 1}}}}, model.schema);
-  EXPECT_EQ(optimizer.value("beta2", 1), 0.999);
+  EXPECT_EQ(optimizer.get_value("beta2", 1), 0.999);
   std::vector<float> average(2);
   EXPECT_THROW(optimizer.average(TensorList{average}), InvalidState);
   optimizer.step(model.params, model.grads);
@@ -174,7 +196,7 @@ TEST(CppOptimizer, EveryRuleIsMadeAndSaysWhatItWouldHold) {
                        Optimizer::shampoo(context, {.learning_rate = 1, .graft_type = GraftType::kAdam}, schema)};
   const std::int64_t expected[] = {
       state_bytes(SgdOptions{.learning_rate = 1, .momentum = 0.5}, schema),
-      state_bytes(RmspropOptions{.learning_rate = 1}, schema), state_bytes(AdagradOptions{.learning_rate = 1}, schema),
+      state_bytes(RmsPropOptions{.learning_rate = 1}, schema), state_bytes(AdaGradOptions{.learning_rate = 1}, schema),
       state_bytes(AdamOptions{.learning_rate = 1}, schema),
       state_bytes(ShampooOptions{.learning_rate = 1, .graft_type = GraftType::kAdam}, schema)};
   for (std::size_t i = 0; i < std::size(rules); ++i) {
@@ -250,15 +272,15 @@ TEST(CppOptimizer, HyperParametersAreNumbersSchedulesAndTensors) {
   Model model;
   auto sgd = Optimizer::sgd(context, {.learning_rate = 1}, model.schema);
   sgd.set_value("learning_rate", 0.25);
-  EXPECT_EQ(sgd.value("learning_rate"), 0.25);
+  EXPECT_EQ(sgd.get_value("learning_rate"), 0.25);
   auto alive = std::make_shared<int>(0);
   sgd.set_value("learning_rate", [alive](std::int64_t t) { return t == 0 ? 0.5 : 2; });
-  EXPECT_EQ(sgd.value("learning_rate"), 0.5);
+  EXPECT_EQ(sgd.get_value("learning_rate"), 0.5);
   sgd.set_step_count(1);
-  EXPECT_EQ(sgd.value("learning_rate"), 2);
+  EXPECT_EQ(sgd.get_value("learning_rate"), 2);
   std::vector<double> number{0.125};
   sgd.set_tensor("learning_rate", number);
-  EXPECT_EQ(sgd.value("learning_rate"), 0.125);
+  EXPECT_EQ(sgd.get_value("learning_rate"), 0.125);
   EXPECT_EQ(alive.use_count(), 1) << "the schedule that was replaced is still kept";
   EXPECT_THROW(sgd.set_value("learning_speed", 1), InvalidArgument);
   EXPECT_EQ(sgd.group_count(), 1);
@@ -320,7 +342,7 @@ TEST(CppOptimizer, ParametersAreAddedWithTheirGroups) {
   auto sgd = Optimizer::sgd(context, {.learning_rate = 0.5}, model.schema);
   sgd.add_parameters({{.name = "bias", .shape = {1}, .group = 1}});
   EXPECT_EQ(sgd.group_count(), 2);
-  EXPECT_EQ(sgd.value("learning_rate", 1), 0.5);
+  EXPECT_EQ(sgd.get_value("learning_rate", 1), 0.5);
   EXPECT_THROW(sgd.add_parameters({{.name = "bias", .shape = {1}}}), InvalidArgument);
 }
 

@@ -78,7 +78,7 @@ TEST(CppUpdater, AReducersWindowIsPushedOneGradientAtATime) {
     reducer.push(0, gradient);
     reducer.wait(TensorList{gradient});
     EXPECT_EQ(gradient, (std::vector<float>{2, 1}));
-    EXPECT_EQ(reducer.statistics().at(0).elements, 2);
+    EXPECT_EQ(reducer.bucket_statistics().at(0).elements, 2);
     EXPECT_GT(reducer.comm_statistics().all_reduces, 0);
     EXPECT_TRUE(reducer.poll());
     EXPECT_THROW(static_cast<void>(reducer.residual(0)), InvalidState);
@@ -104,7 +104,7 @@ TEST(CppUpdater, ShardedStateIsSteppedSavedByRankZeroAndGathered) {
   const Context context;
   on_two_ranks(context, [&](Communicator& comm) {
     auto adam = Optimizer::adam(context, {.learning_rate = 1}, kModel);
-    adam.attach(comm, {.average = Average::kMean});
+    adam.shard(comm, {.average = Average::kMean});
     std::vector<float> value{8, 8};
     const std::vector<float> gradient{1, 1};
     adam.step(TensorList{value}, ConstTensorList{gradient});
@@ -116,7 +116,7 @@ TEST(CppUpdater, ShardedStateIsSteppedSavedByRankZeroAndGathered) {
     } else {
       adam.save(nullptr);
     }
-    adam.detach();
+    adam.unshard();
     EXPECT_EQ(adam.state(0, "exp_avg").as<const float>().size(), 2U);
   });
 }
@@ -126,7 +126,7 @@ TEST(CppUpdater, AReducerBringsEachRankItsShare) {
   on_two_ranks(context, [&](Communicator& comm) {
     auto adam = Optimizer::adam(context, {.learning_rate = 1}, kModel);
     Reducer reducer(context, comm, {}, kModel);
-    adam.attach(reducer);
+    adam.shard(reducer);
     Updater updater(context, adam, nullptr, &reducer);
     std::vector<float> value{8, 8};
     const std::vector<float> gradient{1, 1};

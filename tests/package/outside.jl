@@ -22,7 +22,7 @@ function main(instruction_set, folder)
     all(startswith(folder), mapped) && !isempty(mapped) || error("the library is $(unique(mapped)), expected in $folder")
     step()
     backend_available("gloo") || error("Gloo: $(backend_status("gloo"))")
-    println("Gradstep $(library_version()), $instruction_set; loaded in $(round(loaded - began; digits = 2)) s")
+    println("Gradstep $(version()), $instruction_set; loaded in $(round(loaded - began; digits = 2)) s")
 end
 
 main(ARGS...)

@@ -335,7 +335,7 @@ def test_torch_tensors_with_the_negative_bit_are_read_with_their_sign():
     optimizer.set_state(0, "exp_avg", reshaped)
     assert optimizer.state(0, "exp_avg") == -1
     with pytest.raises(gradstep.InvalidArgument, match="array: Tensor has the negative bit"):
-        optimizer.set_array("learning_rate", torch.ones(1, dtype=torch.complex128).conj().imag)
+        optimizer.set_tensor("learning_rate", torch.ones(1, dtype=torch.complex128).conj().imag)
     with pytest.raises(gradstep.InvalidArgument, match=r"results\[0\]: Tensor has the negative bit"):
         gradstep.Reducer(gradstep.Communicator.self(), [parameter]).reduce([reshaped])
 

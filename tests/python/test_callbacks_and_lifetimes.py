@@ -284,7 +284,7 @@ def test_views_of_state_stay_valid_through_everything_but_sharding(change):
     elif change == "add_parameters":
         optimizer.add_parameters([np.zeros(300, np.float32)] * 50, names=[f"more.{i}" for i in range(50)])
     elif change == "shard_none":
-        optimizer.shard(None)
+        optimizer.unshard()
     else:
         updater = gradstep.Updater(optimizer, reducer=gradstep.Reducer(gradstep.Communicator.self(), parameters))
         updater.recover(gradstep.Communicator.self(), parameters)

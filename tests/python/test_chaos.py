@@ -96,7 +96,7 @@ class Trainee:
         for parameter, saved in zip(self.parameters, np.load(f"{self.folder}/parameters.npz").values(), strict=True):
             parameter[:] = saved
         self.updater = None
-        self.sharded.shard(None)
+        self.sharded.unshard()
         self.make_updater()
 
     def optimizers(self) -> dict[str, gradstep.Optimizer]:

@@ -206,7 +206,7 @@ def test_statistics_count_calls_and_bytes():
     def count(comm):
         comm.all_reduce(np.ones(1000, np.float32))
         comm.barrier()
-        return comm.stats()
+        return comm.statistics()
 
     for stats in run_ranks(2, count):
         assert stats.all_reduces == 1 and stats.barriers == 1

@@ -33,7 +33,7 @@ def test_the_export_is_kept_and_not_the_array_alone():
     parameters = [np.zeros(2)]
     optimizer = gradstep.SGD(parameters, learning_rate=1.0)
     rate = Maker(2.0)
-    optimizer.set_array("learning_rate", rate)
+    optimizer.set_tensor("learning_rate", rate)
     gc.collect()
     assert [ref() is not None for ref in rate.made] == [True]
     optimizer.step(parameters, [np.ones(2)])
@@ -47,7 +47,7 @@ def test_memory_that_is_read_does_not_move():
     parameters = [np.zeros(2)]
     optimizer = gradstep.SGD(parameters, learning_rate=1.0)
     rate = bytearray(np.array([2.0]).tobytes())
-    optimizer.set_array("learning_rate", memoryview(rate).cast("d"))
+    optimizer.set_tensor("learning_rate", memoryview(rate).cast("d"))
     with pytest.raises(BufferError):
         rate.extend(bytes(100_000))
     optimizer.step(parameters, [np.ones(2)])
@@ -60,12 +60,12 @@ def test_an_array_is_kept_until_no_group_reads_it():
     parameters = [np.zeros(2), np.zeros(2)]
     optimizer = gradstep.SGD(parameters, groups=[0, 1], learning_rate=1.0)
     rate, kept = tracked(2.0)
-    optimizer.set_array("learning_rate", rate)
+    optimizer.set_tensor("learning_rate", rate)
     del rate
     optimizer.set_value("learning_rate", 1.0, group=0)
     gc.collect()
     assert kept() is not None, "group 1 reads it"
-    optimizer.set_array("learning_rate", np.array([3.0]), group=1)
+    optimizer.set_tensor("learning_rate", np.array([3.0]), group=1)
     gc.collect()
     assert kept() is None
     optimizer.step(parameters, [np.ones(2), np.ones(2)])
@@ -76,7 +76,7 @@ def test_groups_that_are_added_later_keep_the_array_of_group_0():
     parameters = [np.zeros(2)]
     optimizer = gradstep.SGD(parameters, learning_rate=1.0)
     rate, kept = tracked(2.0)
-    optimizer.set_array("learning_rate", rate, group=0)
+    optimizer.set_tensor("learning_rate", rate, group=0)
     del rate
     parameters.append(np.zeros(2))
     optimizer.add_parameters(parameters[1:], names=["late"], groups=[1])
@@ -91,11 +91,11 @@ def test_a_refused_array_leaves_the_old_one_in_its_place():
     parameters = [np.zeros(2)]
     optimizer = gradstep.SGD(parameters, learning_rate=1.0)
     rate, kept = tracked(2.0)
-    optimizer.set_array("learning_rate", rate)
+    optimizer.set_tensor("learning_rate", rate)
     del rate
     for bad in (np.ones(2), np.ones(1, np.float32), 5.0):
         with pytest.raises(gradstep.InvalidArgument):
-            optimizer.set_array("learning_rate", bad)
+            optimizer.set_tensor("learning_rate", bad)
     gc.collect()
     assert kept() is not None
     optimizer.step(parameters, [np.ones(2)])
@@ -106,7 +106,7 @@ def test_an_updater_keeps_what_its_optimizer_reads():
     parameters = [np.zeros(2)]
     optimizer = gradstep.SGD(parameters, learning_rate=1.0)
     rate, kept = tracked(2.0)
-    optimizer.set_array("learning_rate", rate)
+    optimizer.set_tensor("learning_rate", rate)
     updater = gradstep.Updater(optimizer)
     del optimizer, rate
     gc.collect()

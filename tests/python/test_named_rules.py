@@ -211,3 +211,34 @@ def test_muon_steps_matrices_and_adam_the_rest():
 def test_a_vector_names_itself_where_muon_needs_a_matrix():
     with pytest.raises(gradstep.InvalidArgument, match="'bias': has 1 axes, muon needs 2 or more"):
         gradstep.make_optimizer("muon", [np.ones(3, np.float32)], names=["bias"], learning_rate=0.1)
+
+
+def test_adamw_is_adam_with_decoupled_decay_by_every_name():
+    numbers = {"learning_rate": 0.1, "weight_decay": 0.5}
+
+    def stepped(make):
+        array = np.ones((2, 3))
+        optimizer = make([array])
+        for i in range(3):
+            optimizer.step([array], [np.full((2, 3), i - 0.5)])
+        return array.tobytes(), optimizer.state_names
+
+    ways = (
+        lambda arrays: gradstep.Adam(arrays, decoupled_weight_decay=True, **numbers),
+        lambda arrays: gradstep.AdamW(arrays, **numbers),
+        lambda arrays: gradstep.make_optimizer("adamw", arrays, **numbers),
+        lambda arrays: gradstep.make_optimizer([("adamw", numbers)], arrays),
+    )
+    assert len({str(stepped(make)) for make in ways}) == 1
+    coupled = (
+        gradstep.AdamW([np.ones(2)], decoupled_weight_decay=False, **numbers),
+        gradstep.Adam([np.ones(2)], **numbers),
+    )
+    arrays = [np.ones(2), np.ones(2)]
+    for array, optimizer in zip(arrays, coupled, strict=True):
+        optimizer.step([array], [np.array([1.0, -2.0])])
+    assert np.array_equal(*arrays)
+    assert gradstep.AdamW.state_bytes(arrays, learning_rate=0.1) == 64
+    assert gradstep.optimizer_class("adamw") is gradstep.AdamW
+    with pytest.raises(gradstep.InvalidArgument, match="adamw"):
+        gradstep.define_rule("rule adamw\np = p")

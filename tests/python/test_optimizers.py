@@ -228,7 +228,7 @@ def test_a_hyper_parameter_in_an_array_is_read_at_every_step():
     parameters = [np.zeros(2), np.zeros(2)]
     optimizer = gradstep.SGD(parameters, groups=[0, 1], learning_rate=1.0)
     rate = np.array([2.0])
-    optimizer.set_array("learning_rate", rate)
+    optimizer.set_tensor("learning_rate", rate)
     optimizer.step(parameters, [np.ones(2), np.ones(2)])
     rate[0] = 4
     optimizer.set_value("learning_rate", 1.0, group=1)
@@ -239,7 +239,7 @@ def test_a_hyper_parameter_in_an_array_is_read_at_every_step():
         optimizer.step(parameters, [np.ones(2), np.ones(2)])
     assert parameters[0][0] == -6 and optimizer.step_count == 2
     with pytest.raises(gradstep.InvalidArgument, match=r"array: is f32 \(1\), expected f64"):
-        optimizer.set_array("learning_rate", np.ones(1, np.float32))
+        optimizer.set_tensor("learning_rate", np.ones(1, np.float32))
 
 
 def test_an_array_is_kept_as_long_as_it_is_read():
@@ -247,7 +247,7 @@ def test_an_array_is_kept_as_long_as_it_is_read():
     optimizer = gradstep.SGD(parameters, learning_rate=1.0)
     rate = np.array([2.0])
     kept = weakref.ref(rate)
-    optimizer.set_array("learning_rate", rate)
+    optimizer.set_tensor("learning_rate", rate)
     del rate
     gc.collect()
     assert kept() is not None

@@ -154,7 +154,7 @@ def test_buckets_pay_for_their_rounds():
 
 
 def test_the_processor_is_measured_or_given():
-    measured = plan.measure_processor()
+    measured = plan.measure_costs()
     assert all(0 < seconds < 1e-5 for seconds in measured.values())
     nothing = dict.fromkeys(measured, 0.0)
     for name, mode, elements in [

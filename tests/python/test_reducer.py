@@ -69,10 +69,10 @@ def test_results_do_not_depend_on_buckets_or_the_order_of_pushes():
             reducer.wait(results)
             assert all(np.array_equal(v, r) for v, r in zip(reducer.gradients(), results, strict=True))
             outcomes.append(b"".join(result.tobytes() for result in results))
-            stats = reducer.stats()
-            assert stats.communicator.all_reduces >= len(stats.buckets)
-            assert sum(bucket.parameters for bucket in stats.buckets) == len(SHAPES)
-            assert all(bucket.exchanges == 1 for bucket in stats.buckets)
+            buckets = reducer.bucket_statistics()
+            assert reducer.comm_statistics().all_reduces >= len(buckets)
+            assert sum(bucket.parameters for bucket in buckets) == len(SHAPES)
+            assert all(bucket.exchanges == 1 for bucket in buckets)
         assert len(set(outcomes)) == 1
         return outcomes[0]
 
@@ -90,7 +90,7 @@ def test_auto_takes_the_candidates_that_are_asked_for(mode, number):
             grads = gradients(comm.rank)
             reducer.reduce(grads)
             results.append(grads)
-            (bucket,) = reducer.stats().buckets
+            (bucket,) = reducer.bucket_statistics()
             assert bucket.mode == number and not bucket.by_hosts
             predicted = [
                 getattr(bucket, f"predicted_{name}_nanoseconds") > 0 for name in ("int8", "int4", "fp8", "powersgd")
@@ -226,7 +226,7 @@ def test_a_full_bucket_is_exchanged_behind_the_caller():
         reducer.wait(results)
         for got, want in zip(results, expected(2, total=1.0), strict=True):
             assert relative(got, want) <= 1e-6
-        assert all(bucket.exchanges == 1 for bucket in reducer.stats().buckets)
+        assert all(bucket.exchanges == 1 for bucket in reducer.bucket_statistics())
         return threading.get_ident()
 
     OnAnyThread.threads.clear()

@@ -140,10 +140,10 @@ def test_results_show_their_fields():
     )
     assert repr(optimizer.memory()).startswith("Memory(state_bytes=0, ")
     assert repr(optimizer.metrics()[0]).startswith("Metric(name='step_count', ")
-    assert repr(gradstep.Communicator.self().stats()).startswith("CommunicatorStatistics(all_reduces=0, ")
+    assert repr(gradstep.Communicator.self().statistics()).startswith("CommunicatorStatistics(all_reduces=0, ")
     reducer = gradstep.Reducer(gradstep.Communicator.self(), [np.zeros(2)])
-    assert repr(reducer.stats()).startswith("ReducerStatistics(buckets=[BucketStatistics(mode=0, elements=2, ")
-    assert repr(gradstep.Updater(optimizer).stats()).startswith("UpdaterStatistics(pushes=0, ")
+    assert repr(reducer.bucket_statistics()[0]).startswith("BucketStatistics(mode=0, elements=2, ")
+    assert repr(gradstep.Updater(optimizer).statistics()).startswith("UpdaterStatistics(pushes=0, ")
 
 
 def test_a_schedule_is_not_called():

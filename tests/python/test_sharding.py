@@ -149,7 +149,7 @@ def test_each_rank_keeps_its_share_and_none_ends_it():
         seen = optimizer.state(1, "exp_avg")
         assert not seen.flags.writeable and seen.shape == (70000,)
         optimizer.set_state(2, "exp_avg", np.full(3, 2.0, np.float32))
-        optimizer.shard(None)
+        optimizer.unshard()
         assert optimizer.memory().state_bytes == whole
         view = optimizer.state(1, "exp_avg")
         assert view.flags.writeable and view.tobytes() == seen.tobytes()
@@ -194,13 +194,13 @@ def test_state_is_not_sharded_under_views_of_it(make_alias):
     with pytest.raises(gradstep.InvalidState, match=r"shard: there are views of the state, .*: state\(0, 'exp_avg'\);"):
         optimizer.shard(gradstep.Communicator.self())
     assert np.array_equal(optimizer.state(0, "exp_avg"), before), "nothing has changed"
-    optimizer.shard(None)
+    optimizer.unshard()
     del alias
     optimizer.shard(gradstep.Communicator.self())
     assert np.array_equal(optimizer.state(0, "exp_avg"), before)
     copy = optimizer.state(0, "exp_avg")
     optimizer.shard(gradstep.Communicator.self())
-    optimizer.shard(None)
+    optimizer.unshard()
     assert np.array_equal(copy, optimizer.state(0, "exp_avg"))
 
 

@@ -72,7 +72,7 @@ def train(comm, rule, sync, mode, options, steps=STEPS, micro_batches=2, **updat
         applied = [updater.push(parameters, gradients) for _ in range(micro_batches)]
         assert applied == [False] * (micro_batches - 1) + [True]
         history.append([parameter.copy() for parameter in parameters])
-    stats = updater.stats()
+    stats = updater.statistics()
     assert (stats.windows, stats.steps, stats.skipped_steps) == (steps, steps, 0)
     return history
 

@@ -197,7 +197,7 @@ def test_edits_state_dicts_and_the_end_of_sharding_change_no_bit(looked_at):
             edit(optimizer, parameters, step)
             backward(parameters, comm, step, not sharded or step == 5)
             if sharded and step == 5:
-                optimizer.shard(None)
+                optimizer.unshard()
             optimizer.step()
             if step == 2:
                 saved = copy.deepcopy(optimizer.state_dict())

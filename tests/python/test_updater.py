@@ -40,7 +40,7 @@ def test_windows_over_ranks_equal_one_big_batch(rule, options):
         for window in range(3):
             applied = [updater.push(values, gradient(comm.rank, window, k)) for k in range(STEPS)]
             assert applied == [False] * (STEPS - 1) + [True]
-        stats = updater.stats()
+        stats = updater.statistics()
         assert (stats.pushes, stats.windows, stats.steps, stats.skipped_steps) == (3 * STEPS, 3, 3, 0)
         return values
 
@@ -62,13 +62,13 @@ def test_only_the_last_push_of_a_window_touches_the_network():
         updater = gradstep.Updater(
             gradstep.SGD(values, learning_rate=0.1), gradstep.Accumulator(values, steps=STEPS), reducer
         )
-        before = reducer.stats().communicator
+        before = reducer.comm_statistics()
         for k in range(STEPS - 1):
             updater.push(values, gradient(comm.rank, 0, k))
-            assert reducer.stats().communicator == before
+            assert reducer.comm_statistics() == before
         updater.push(values, gradient(comm.rank, 0, STEPS - 1))
-        after = reducer.stats()
-        assert after.communicator.all_reduces - before.all_reduces == len(after.buckets)
+        after = reducer.comm_statistics()
+        assert after.all_reduces - before.all_reduces == len(reducer.bucket_statistics())
 
     run_ranks(2, train)
 
@@ -83,7 +83,7 @@ def test_options_act_on_the_reduced_gradients():
     bad = [np.full(shape, np.nan) for shape in SHAPES]
     values, updater = chain(None, gradstep.SGD, {"learning_rate": 1.0}, skip_nonfinite=True)
     assert not any(updater.push(values, bad) for _ in range(STEPS))
-    assert updater.stats().skipped_steps == 1 and np.array_equal(values[0], before[0])
+    assert updater.statistics().skipped_steps == 1 and np.array_equal(values[0], before[0])
 
 
 def test_partial_windows_are_flushed():

@@ -60,7 +60,7 @@ def test_sharding_bf16_state_of_torch_needs_no_ml_dtypes():
         optimizer.shard(comm)
         optimizer.step()
         shown = optimizer.state[parameter]["exp_avg"].tolist()
-        optimizer.shard(None)
+        optimizer.unshard()
         return shown == optimizer.state[parameter]["exp_avg"].float().tolist()
 
     assert run_ranks(2, body) == [True, True]

@@ -86,7 +86,7 @@ def _option(record: Any) -> RuleOption:
 def describe_rules() -> Mapping[str, RuleDescription]:
     """The rules of the C library and those of define_rule by name, with formula, source, states and options.
 
-    Shampoo is none of them.
+    Shampoo is none of them, and "adamw" is "adam" with another default.
     """
     return _first_rules(_native.rule_count())
 
@@ -97,11 +97,24 @@ def _first_rules(count: int) -> Mapping[str, RuleDescription]:
     for index in range(count):
         rule = _native.rule()
         _native.rule_describe(index, rule)
-        records = read_records(_native.rule_options, rule.name)
-        options = MappingProxyType({record.name: _option(record) for record in records})
         states = tuple(rule.states.split(",")) if rule.states else ()
-        found[rule.name] = RuleDescription(rule.name, rule.source, rule.formula, states, options)
+        found[rule.name] = RuleDescription(rule.name, rule.source, rule.formula, states, _options_of(rule.name))
     return MappingProxyType(found)
+
+
+def _options_of(rule: str) -> Mapping[str, RuleOption]:
+    records = read_records(_native.rule_options, rule)
+    return MappingProxyType({record.name: _option(record) for record in records})
+
+
+_SECOND_NAMES = {"adamw": "adam"}
+
+
+def _described(rule: str) -> RuleDescription:
+    """The rule of that name or second name."""
+    if rule not in _SECOND_NAMES:
+        return describe_rules()[rule]
+    return describe_rules()[_SECOND_NAMES[rule]]._replace(name=rule, options=_options_of(rule))
 
 
 def _converted(option: RuleOption, argument: str, value: Any) -> _Option:
@@ -126,7 +139,7 @@ def _refused(error: InvalidArgument) -> InvalidArgument:
 
 def _read_options(rule: str, whose: str, options: Mapping[str, Any]) -> tuple[list[_Option], dict[str, Schedule]]:
     """What C takes for the options of a rule, and the schedules among them."""
-    known = describe_rules()[rule].options
+    known = _described(rule).options
     given, schedules = [], {}
     for name, value in options.items():
         if name not in known:
@@ -151,9 +164,8 @@ class GroupedOptimizer(Optimizer):
             if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[1], Mapping)):
                 raise TypeError(f"rule[{group}]: is {pair!r}, expected a tuple of a name and a dict of options")
             rule, own = pair
-            if rule not in describe_rules():
-                known = ", ".join(describe_rules())
-                raise InvalidArgument(f"rule[{group}]: {rule!r} is not known, expected one of {known}")
+            if rule not in (known := [*describe_rules(), *_SECOND_NAMES]):
+                raise InvalidArgument(f"rule[{group}]: {rule!r} is not known, expected one of {', '.join(known)}")
             read, schedules = _read_options(rule, f"rule[{group}] ({rule})", own)
             given.append((rule, read))
             self._by_group.append(schedules)
@@ -232,7 +244,7 @@ def keywords_of_rule(rule: str) -> dict[str, Documented]:
             Keyword(option.meaning, _bounds(option), choices=option.choices),
             inspect.Parameter.empty if option.default is None else option.default,
         )
-        for option in describe_rules()[rule].options.values()
+        for option in _described(rule).options.values()
     }
 
 
@@ -265,7 +277,7 @@ def rule_class(rule: str) -> Callable[[Class], Class]:
     def make(cls: Class) -> Class:
         cls._name = rule
         cls._rules = (rule,)
-        about = describe_rules()[rule]
+        about = _described(rule)
         formula = textwrap.indent(about.formula, "    ")
         cls.__doc__ = (
             f"{about.source}.\n\n{formula}\n\nOne step count, t, serves all parameters, whenever their first gradient "

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from gradstep import _native
 from gradstep._arrays import Array, empty, empty_like
+from gradstep._deprecated import deprecated
 from gradstep._handle import Handle
 from gradstep._info import _sized
 from gradstep._numbers import integer, real, set_number
@@ -434,14 +435,21 @@ class Communicator:
         classes = {cls.status: cls for cls in Error.__subclasses__()}
         return classes.get(status, Error)(text)
 
-    def stats(self) -> CommunicatorStatistics:
+    def statistics(self) -> CommunicatorStatistics:
         """Calls, bytes and time since creation. Not collective."""
         statistics = _native.comm_statistics()
         _native.comm_stats(self._pointer, statistics)
         return read_record(statistics, CommunicatorStatistics)
 
+    @deprecated("Communicator.statistics()")
+    def stats(self) -> CommunicatorStatistics:
+        return self.statistics()
+
     def counters(self, labels: str | None = None) -> str:
-        """stats() as text for Prometheus; labels: put into every line's braces, such as 'job="7"'. Not collective."""
+        """statistics() as text for Prometheus. Not collective.
+
+        labels: put into every line's braces, such as 'job="7"'.
+        """
         return str(_sized(_native.comm_counters, self._pointer, labels))
 
     def close(self) -> None:

@@ -53,7 +53,7 @@ def make_optimizer(
     context: Context | None = None,
     **options: Any,
 ) -> Optimizer:
-    """An optimizer of the rule of that name: one of describe_rules(), or "shampoo".
+    """An optimizer of the rule of that name: one of describe_rules(), "adamw" or "shampoo".
 
     The other arguments are those of its class, optimizer_class(rule).
 

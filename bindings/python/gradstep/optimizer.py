@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from gradstep import _native
 from gradstep._arrays import Array, Arrays, Gradients, Schema, dtype_of, empty_like, schema, view
+from gradstep._deprecated import deprecated, warn_of
 from gradstep._handle import Handle, Lease
 from gradstep._info import _sized
 from gradstep._kept_numbers import NUMBERS
@@ -237,11 +238,11 @@ class Optimizer(SavedState):
             _native.optimizer_set_value(self._pointer, group, name, real("value", value))
         self._note_value(name, value, group)
 
-    def set_array(self, name: str, array: Array, group: int = -1) -> None:
+    def set_tensor(self, name: str, array: Array, group: int = -1) -> None:
         """Lets every step read a hyper-parameter of one group, or of all with -1, from a float64 array of one element.
 
         A number out of range is a NumericError of the step, which changes nothing. The optimizer keeps the array until
-        set_value() or set_array() puts something else in its place. Groups that add_parameters() makes later read what
+        set_value() or set_tensor() puts something else in its place. Groups that add_parameters() makes later read what
         group 0 reads.
         """
         group = integer("group", group)
@@ -251,6 +252,10 @@ class Optimizer(SavedState):
         except InvalidArgument as error:
             raise _in_python_words(error, "array") from None
         self._note_value(name, array, group, lent)
+
+    @deprecated("Optimizer.set_tensor()")
+    def set_array(self, name: str, array: Array, group: int = -1) -> None:
+        self.set_tensor(name, array, group)
 
     def _note_value(self, name: str, value: Any, group: int, lent: object = None) -> None:
         if group >= 0:
@@ -414,9 +419,9 @@ class Optimizer(SavedState):
         From then on step() is collective: it reduces the gradients, steps, and gathers the new parameters, with the
         bits of a dense reducer and an unsharded optimizer. The communicator may be shared or closed afterwards.
 
-        comm: None gathers the state again and ends the sharding. A Reducer of the same parameters brings each rank its
-            share of the gradients, whose memory is freed as their bucket leaves (ZeRO, stage 2). Steps are then those
-            of an Updater with this optimizer and this reducer; `gradients` and `average` do not matter.
+        comm: a Reducer of the same parameters brings each rank its share of the gradients, whose memory is freed as
+            their bucket leaves (ZeRO, stage 2). Steps are then those of an Updater with this optimizer and this
+            reducer; `gradients` and `average` do not matter. None is deprecated: use unshard().
         gradients: "local" (each rank's own) or "reduced" (equal on all ranks already).
         average: "mean" or "sum" of local gradients.
         preconditioners: of Shampoo: "replicated" (each root is computed by one rank, all have the matrices) or "owned"
@@ -425,8 +430,11 @@ class Optimizer(SavedState):
         The memory of the whole state is freed. While there are views of it, which state() gave, this raises
         InvalidState: drop them first, on all ranks, or take copies by get_state().
         """
-        if comm is not None:
-            self._refuse_to_free_views()
+        if comm is None:
+            warn_of("Optimizer.shard(None)", "Optimizer.unshard()")
+            self.unshard()
+            return
+        self._refuse_to_free_views()
         options = _native.sharding_options()
         options.gradients = enum_value("SHARDED_GRADIENTS_", gradients, "gradients")
         options.average = enum_value("AVERAGE_", average, "average")
@@ -434,7 +442,11 @@ class Optimizer(SavedState):
         if isinstance(comm, Reducer):
             _native.optimizer_attach_reducer(self._pointer, comm._pointer, options)
         else:
-            _native.optimizer_attach_comm(self._pointer, None if comm is None else comm._pointer, options)
+            _native.optimizer_attach_comm(self._pointer, comm._pointer, options)
+
+    def unshard(self) -> None:
+        """Gathers the state on every rank, and ends the sharding. Collective while the state is sharded."""
+        _native.optimizer_attach_comm(self._pointer, None, _native.sharding_options())
 
     def _refuse_to_free_views(self) -> None:
         if self._leases:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradstep import _native
+from gradstep._deprecated import deprecated
 from gradstep._numbers import set_number
 from gradstep._options import read_records
 from gradstep._quantities import (
@@ -173,7 +174,7 @@ def predict(
     control all-reduce, of so many parameters. channels: buckets that are under way at once. compute: seconds of a step
     outside the exchange.
     measure: takes the processor's part from this machine, by the threads of `context` (default: one thread), instead
-    of the numbers that are built in. processor: seconds of one rank's work on an element, as measure_processor() gives
+    of the numbers that are built in. processor: seconds of one rank's work on an element, as measure_costs() gives
     them; those that are left out stay.
     no_stages: the engine gathers few bytes of many ranks directly, as MPI does, not in stages as Gloo.
     """
@@ -204,7 +205,7 @@ def predict(
         "no_stages": int(no_stages),
     }
     if measure:
-        processor = {**measure_processor(context), **(processor or {})}
+        processor = {**measure_costs(context), **(processor or {})}
     for name, value in (processor or {}).items():
         if name not in _WORK:
             raise InvalidArgument(f"processor: {name!r} is unknown; known: {', '.join(_WORK)}")
@@ -235,7 +236,7 @@ def predict(
     )
 
 
-def measure_processor(context: Context | None = None) -> dict[str, float]:
+def measure_costs(context: Context | None = None) -> dict[str, float]:
     """Seconds of one rank's work on an element on this machine, by the threads of `context` (default: one thread).
 
     pack: into a bucket; convert: to 16 bits and back; encode, decode: into and out of 8 bits or 4; select: when the
@@ -246,6 +247,11 @@ def measure_processor(context: Context | None = None) -> dict[str, float]:
     own = context if context is not None else Context(num_threads=1)
     _native.cost_options_measure(options, context_pointer(own))
     return {name: getattr(options, name + _SECONDS) for name in _WORK}
+
+
+@deprecated("plan.measure_costs()")
+def measure_processor(context: Context | None = None) -> dict[str, float]:
+    return measure_costs(context)
 
 
 def _argument(field: str) -> str:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gradstep import _native
 from gradstep._arrays import Array, Gradients, scalar, schema, view
+from gradstep._deprecated import deprecated
 from gradstep._handle import Handle
 from gradstep._info import _sized
 from gradstep._keywords import Keyword, documented, enums_of
@@ -53,7 +54,7 @@ class BucketStatistics(NamedTuple):
 
 
 class ReducerStatistics(NamedTuple):
-    """The buckets, in the order in which they leave, and the reducer's own channel."""
+    """What the deprecated Reducer.stats() returns."""
 
     buckets: list[BucketStatistics]
     communicator: CommunicatorStatistics
@@ -239,15 +240,22 @@ class Reducer(SavedState):
         return scalar(self._handle.call(_native.reducer_norm), self._handle)
 
     def counters(self, labels: str | None = None) -> str:
-        """stats() as text for Prometheus; labels: put into every line's braces, such as 'job="7"'. Not collective."""
+        """The statistics as text for Prometheus. Not collective.
+
+        labels: put into every line's braces, such as 'job="7"'.
+        """
         return str(_sized(_native.reducer_counters, self._pointer, labels))
 
-    def stats(self) -> ReducerStatistics:
-        """What the reducer has done since creation."""
+    def bucket_statistics(self) -> list[BucketStatistics]:
+        """What was done with each bucket since creation, in the order in which they leave."""
+        return [read_record(bucket, BucketStatistics) for bucket in read_records(_native.reducer_stats, self._pointer)]
+
+    def comm_statistics(self) -> CommunicatorStatistics:
+        """What the reducer's own channel has done since creation."""
         statistics = _native.comm_statistics()
         _native.reducer_comm_stats(self._pointer, statistics)
-        buckets = read_records(_native.reducer_stats, self._pointer)
-        return ReducerStatistics(
-            [read_record(bucket, BucketStatistics) for bucket in buckets],
-            read_record(statistics, CommunicatorStatistics),
-        )
+        return read_record(statistics, CommunicatorStatistics)
+
+    @deprecated("Reducer.bucket_statistics() and comm_statistics()")
+    def stats(self) -> ReducerStatistics:
+        return ReducerStatistics(self.bucket_statistics(), self.comm_statistics())

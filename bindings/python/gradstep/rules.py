@@ -133,6 +133,31 @@ class Adam(NamedOptimizer):
         super().__init__(parameters, names=names, groups=groups, context=context, **options)
 
 
+class AdamWOptions(SharedOptions, total=False):
+    learning_rate: Number
+    beta1: Number
+    beta2: Number
+    epsilon: Number
+    weight_decay: Number
+    bias_correction: str
+    decoupled_weight_decay: bool
+    amsgrad: bool
+
+
+@rule_class("adamw")
+class AdamW(NamedOptimizer):
+    def __init__(
+        self,
+        parameters: Iterable[Array],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Unpack[AdamWOptions],
+    ) -> None:
+        super().__init__(parameters, names=names, groups=groups, context=context, **options)
+
+
 class LionOptions(SharedOptions, total=False):
     learning_rate: Number
     beta1: Number
@@ -751,6 +776,7 @@ CLASSES: dict[str, type[NamedOptimizer]] = {
     "rmsprop": RMSProp,
     "adagrad": AdaGrad,
     "adam": Adam,
+    "adamw": AdamW,
     "lion": Lion,
     "lamb": Lamb,
     "muon": Muon,
@@ -785,6 +811,7 @@ __all__ = [
     "Adadelta",
     "Adafactor",
     "Adam",
+    "AdamW",
     "Adamax",
     "Adan",
     "Adopt",

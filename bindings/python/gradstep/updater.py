@@ -6,6 +6,7 @@ from typing import Annotated, NamedTuple, TypedDict, Unpack
 
 from gradstep import _native
 from gradstep._arrays import Arrays, Gradients
+from gradstep._deprecated import deprecated
 from gradstep._handle import Handle
 from gradstep._info import _sized
 from gradstep._keywords import Keyword, documented
@@ -122,8 +123,8 @@ class Updater(SavedState):
     def __repr__(self) -> str:
         parts = (
             lambda: self._drives,
-            lambda: counted(self.stats().pushes, "push", "pushes"),
-            lambda: counted(self.stats().steps, "step"),
+            lambda: counted(self.statistics().pushes, "push", "pushes"),
+            lambda: counted(self.statistics().steps, "step"),
         )
         return describe(self, parts, getattr(self, "_given", None))
 
@@ -159,11 +160,18 @@ class Updater(SavedState):
         return _native.updater_poll(self._pointer)
 
     def counters(self, labels: str | None = None) -> str:
-        """stats() as text for Prometheus; labels: put into every line's braces, such as 'job="7"'. Not collective."""
+        """statistics() as text for Prometheus. Not collective.
+
+        labels: put into every line's braces, such as 'job="7"'.
+        """
         return str(_sized(_native.updater_counters, self._pointer, labels))
 
-    def stats(self) -> UpdaterStatistics:
+    def statistics(self) -> UpdaterStatistics:
         """Pushes, windows, steps and where the time went."""
         statistics = _native.updater_statistics()
         _native.updater_stats(self._pointer, statistics)
         return read_record(statistics, UpdaterStatistics)
+
+    @deprecated("Updater.statistics()")
+    def stats(self) -> UpdaterStatistics:
+        return self.statistics()

@@ -7,7 +7,8 @@
  *   gradstep_optimizer_create(context, "adam", options, 3, parameters, n, &optimizer);
  *
  * The options of "sgd", "rmsprop", "adagrad" and "adam" have the names, ranges and defaults of the fields of their
- * structs (optimizer.h); the optimizers are the same. Other rules have structs in rules.h, and functions there that
+ * structs (optimizer.h); the optimizers are the same. "adamw" is a second name of "adam", with decoupled_weight_decay 1
+ * by default; gradstep_rule_describe does not list it. Other rules have structs in rules.h, and functions there that
  * call these. gradstep_rule_describe and gradstep_rule_options say what a rule computes and takes; docs/rules.md is
  * made of the same words.
  *

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "optim/first_order/second_names.h"
 #include "optim/first_order/shared_options.h"
 #include "optim/state/state_store.h"
 
@@ -38,6 +39,7 @@ Registry& registry() {
 struct ReservedNames {
   ReservedNames() {
     for (const RuleType& type : rule_types()) rules.push_back(type.about.name);
+    for (const SecondName& second : kSecondNames) rules.push_back(second.name);
     rules.push_back("shampoo");
     for (const RuleOption& option : kSharedOptions) options.push_back(option.name);
   }

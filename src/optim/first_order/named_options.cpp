@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "optim/first_order/defined_rules.h"
+#include "optim/first_order/second_names.h"
 #include "optim/hyper_parameters.h"
 
 namespace gradstep {
@@ -84,20 +86,29 @@ std::size_t place_of_option(const RuleType& type, std::span<const RuleOption> kn
                 join(known, ", ", [](const RuleOption& option) { return option.name; }));
 }
 
+/// nullptr: the name is not a second one.
+const SecondName* second_name(const char* name) {
+  const auto* const found =
+      std::ranges::find_if(kSecondNames, [&](const SecondName& each) { return std::strcmp(each.name, name) == 0; });
+  return found != std::end(kSecondNames) ? found : nullptr;
+}
+
 }  // namespace
 
 const RuleType& find_rule(const char* name) {
   if (name == nullptr) fail_argument("rule: is NULL");
+  if (const SecondName* second = second_name(name)) name = second->rule;
   std::vector<const char*> names;
   for (std::size_t i = 0; i < rule_count(); ++i) {
     const RuleType& type = rule_at(i);
     if (std::strcmp(type.about.name, name) == 0) return type;
     names.push_back(type.about.name);
   }
+  for (const SecondName& second : kSecondNames) names.push_back(second.name);
   fail_argument("rule: '{}' is not known, expected one of {}", name, join(names, ", "));
 }
 
-std::vector<RuleOption> options_of(const RuleType& type) {
+std::vector<RuleOption> options_of(const RuleType& type, const char* name) {
   const rules::Description& about = type.about;
   std::vector<RuleOption> options;
   for (const rules::Field& field : about.fields) {
@@ -112,12 +123,16 @@ std::vector<RuleOption> options_of(const RuleType& type) {
                        choice.values, static_cast<double>(choice.initial),
                        is_flag ? kFlagRange : range_of_choices(choice.values.size())});
   }
+  if (const SecondName* second = second_name(name)) {
+    std::ranges::find_if(options, [&](const RuleOption& option) {
+      return std::strcmp(option.name, second->flag) == 0;
+    })->initial = 1;
+  }
   options.insert(options.end(), std::begin(kSharedOptions), std::end(kSharedOptions));
   return options;
 }
 
-Rule make_rule(const RuleType& type, std::span<const gradstep_option> options) {
-  const std::vector<RuleOption> known = options_of(type);
+Rule make_rule(const RuleType& type, std::span<const RuleOption> known, std::span<const gradstep_option> options) {
   std::vector<double> values;
   for (const RuleOption& option : known) values.push_back(option.initial);
   std::vector<bool> is_given(known.size());

@@ -13,13 +13,15 @@
 
 namespace gradstep {
 
-/// Throws INVALID_ARGUMENT for an unknown name; the text lists the known ones.
+/// By its name or its second one. Throws INVALID_ARGUMENT for an unknown name; the text lists the known ones.
 const RuleType& find_rule(const char* name);
 
-/// The rule's own options (hyper-parameters, settings, choices), then those that all rules share.
-std::vector<RuleOption> options_of(const RuleType& type);
+/// The rule's own options (hyper-parameters, settings, choices), then those that all rules share; with the defaults
+/// that the rule has under that name.
+std::vector<RuleOption> options_of(const RuleType& type, const char* name);
 
-/// Throws INVALID_ARGUMENT for an option that is unknown, given twice, out of its range, or required and missing.
-Rule make_rule(const RuleType& type, std::span<const gradstep_option> options);
+/// `known` are the rule's options_of(). Throws INVALID_ARGUMENT for an option that is unknown, given twice, out of its
+/// range, or required and missing.
+Rule make_rule(const RuleType& type, std::span<const RuleOption> known, std::span<const gradstep_option> options);
 
 }  // namespace gradstep

@@ -144,8 +144,8 @@ inline const Setters<gradstep::SgdOptions>& setters<gradstep::SgdOptions>() {
 }
 
 template <>
-inline const Setters<gradstep::RmspropOptions>& setters<gradstep::RmspropOptions>() {
-  using O = gradstep::RmspropOptions;
+inline const Setters<gradstep::RmsPropOptions>& setters<gradstep::RmsPropOptions>() {
+  using O = gradstep::RmsPropOptions;
   static const Setters<O> fields = {{"epsilon_placement", field(&O::epsilon_placement)},
                                     {"learning_rate", field(&O::learning_rate)},
                                     {"rho", field(&O::rho)},
@@ -162,8 +162,8 @@ inline const Setters<gradstep::RmspropOptions>& setters<gradstep::RmspropOptions
 }
 
 template <>
-inline const Setters<gradstep::AdagradOptions>& setters<gradstep::AdagradOptions>() {
-  using O = gradstep::AdagradOptions;
+inline const Setters<gradstep::AdaGradOptions>& setters<gradstep::AdaGradOptions>() {
+  using O = gradstep::AdaGradOptions;
   static const Setters<O> fields = {{"epsilon_placement", field(&O::epsilon_placement)},
                                     {"learning_rate", field(&O::learning_rate)},
                                     {"epsilon", field(&O::epsilon)},

@@ -281,7 +281,7 @@ void Rank::feed_hash(const script_line* line) {
     feed_state(value_of(line, "name"));
   } else if (what == "value") {
     const auto group = static_cast<std::int32_t>(integer_of(line, "group", 0));
-    feed_number(optimizer_.value().value(value_of(line, "name"), group));
+    feed_number(optimizer_.value().get_value(value_of(line, "name"), group));
   } else if (what == "step_count") {
     feed_int64(optimizer_.value().step_count());
   } else if (what == "window") {
@@ -298,8 +298,8 @@ void Rank::feed_hash(const script_line* line) {
 Rank::Call Rank::call_of(const script_line* line) {
   static const std::map<std::string, Call> calls = {
       {"sgd", &Rank::create_optimizer<gradstep::SgdOptions, Optimizer::sgd>},
-      {"rmsprop", &Rank::create_optimizer<gradstep::RmspropOptions, Optimizer::rmsprop>},
-      {"adagrad", &Rank::create_optimizer<gradstep::AdagradOptions, Optimizer::adagrad>},
+      {"rmsprop", &Rank::create_optimizer<gradstep::RmsPropOptions, Optimizer::rmsprop>},
+      {"adagrad", &Rank::create_optimizer<gradstep::AdaGradOptions, Optimizer::adagrad>},
       {"adam", &Rank::create_optimizer<gradstep::AdamOptions, Optimizer::adam>},
       {"shampoo", &Rank::create_optimizer<gradstep::ShampooOptions, Optimizer::shampoo>},
       {"optimizer", &Rank::create_by_name},

@@ -222,7 +222,7 @@ end
 function feed_state(rank, name)
     for i in 1:length(rank.values)
         try
-            feed_array(rank, state(rank.handles["optimizer"], i, name))
+            feed_array(rank, get_state(rank.handles["optimizer"], i, name))
         catch problem
             problem isa GradstepError && problem.status === :INVALID_STATE || rethrow() # this parameter has none
         end
@@ -234,12 +234,12 @@ function make_hash(rank, line)
     what = keys["what"]
     what == "parameters" && return foreach(value -> feed_array(rank, value), rank.values)
     what == "gradients" && return foreach(array -> feed_array(rank, array), gradients(handles[keys["from"]]))
-    what == "norm" && return feed_number(rank, gradient_norm(handles[keys["from"]]))
+    what == "norm" && return feed_number(rank, norm(handles[keys["from"]]))
     what == "state" && return feed_state(rank, keys["name"])
     what == "value" && return feed_number(
-        rank, hyper_parameter(handles["optimizer"], keys["name"]; group = parse(Int, get(keys, "group", "0"))))
+        rank, get_value(handles["optimizer"], keys["name"]; group = parse(Int, get(keys, "group", "0"))))
     what == "step_count" && return feed_number(rank, Int64(step_count(handles["optimizer"])))
-    what == "window" && return foreach(number -> feed_number(rank, number), window(handles["accumulator"]))
+    what == "window" && return foreach(of -> feed_number(rank, of(handles["accumulator"])), (count, weight, skipped))
     what == "residual" && return foreach(i -> feed_array(rank, residual(handles["reducer"], i)), 1:length(rank.values))
     error("what: '$what' is unknown")
 end

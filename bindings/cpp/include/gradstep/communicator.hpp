@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <gradstep/host_collectives.hpp>
 #include <gradstep/optimizer.hpp>
 
@@ -192,13 +193,22 @@ class Communicator {
 
   /// Ends calls that wait, and breaks the communicator for good. Any thread, at any time.
   void abort() { check(gradstep_comm_abort(c())); }
-  /// Throws the error that broke the communicator, if one did. Any thread, at any time.
-  void throw_if_broken() const {
+  /// The exception of the error that broke the communicator, for std::rethrow_exception; nullptr if none did. Any
+  /// thread, at any time.
+  [[nodiscard]] std::exception_ptr error() const {
     gradstep_status status = GRADSTEP_OK;
     const std::string text = detail::text_of([&](char* buf, std::size_t cap, std::size_t* len) {
       return gradstep_comm_status(c(), &status, buf, cap, len);
     });
-    if (status != GRADSTEP_OK) throw_status(status, text);
+    if (status == GRADSTEP_OK) return nullptr;
+    try {
+      throw_status(status, text);
+    } catch (...) {
+      return std::current_exception();
+    }
+  }
+  [[deprecated("use error()")]] void throw_if_broken() const {
+    if (const std::exception_ptr broken = error()) std::rethrow_exception(broken);
   }
   [[nodiscard]] CommStatistics statistics() const {
     auto found = detail::sized<CommStatistics>();
@@ -275,7 +285,7 @@ class Communicator {
   detail::Handle<gradstep_comm, gradstep_comm_destroy> handle_;
 };
 
-inline void Optimizer::attach(Communicator& comm, const ShardingOptions& options) {
+inline void Optimizer::shard(Communicator& comm, const ShardingOptions& options) {
   const gradstep_sharding_options c_options = options.c();
   check(gradstep_optimizer_attach_comm(c(), comm.c(), &c_options));
 }

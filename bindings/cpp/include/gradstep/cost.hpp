@@ -13,7 +13,7 @@ namespace gradstep::inline cpp_v0 {
 using Cost = gradstep_cost;
 
 /// Sets the seconds of one rank's work to what they are here; takes some milliseconds.
-inline void measure(CostOptions& options, const Context& context) {
+inline void measure_costs(CostOptions& options, const Context& context) {
   gradstep_cost_options c = options.c();
   check(gradstep_cost_options_measure(&c, context.c()));
   options.pack_seconds = c.pack_seconds;
@@ -25,6 +25,9 @@ inline void measure(CostOptions& options, const Context& context) {
   options.multiply_seconds = c.multiply_seconds;
   options.encode_seconds = c.encode_seconds;
   options.decode_seconds = c.decode_seconds;
+}
+[[deprecated("use measure_costs()")]] inline void measure(CostOptions& options, const Context& context) {
+  measure_costs(options, context);
 }
 
 /// One record for each mode and each way to exchange its data. Opens no connection.

@@ -21,6 +21,7 @@
 #include <gradstep/rules.hpp>
 #include <gradstep/saved_state.hpp>
 #include <gradstep/schedule.hpp>
+#include <gradstep/shampoo.hpp>
 #include <gradstep/tensor.hpp>
 #include <gradstep/trace.hpp>
 #include <gradstep/updater.hpp>

@@ -23,6 +23,9 @@ class Reducer;
 /// All hyper-parameter groups.
 inline constexpr std::int32_t kAllGroups = -1;
 
+using RmspropOptions [[deprecated("use RmsPropOptions")]] = RmsPropOptions;
+using AdagradOptions [[deprecated("use AdaGradOptions")]] = AdaGradOptions;
+
 using StepResult = gradstep_step_result;
 using Metric = gradstep_metric;
 using Memory = gradstep_memory;
@@ -80,10 +83,10 @@ class Optimizer : public SavedState<Optimizer, gradstep_optimizer_save, gradstep
   static Optimizer sgd(const Context& context, const SgdOptions& options, const Parameters& parameters) {
     return create<gradstep_optimizer_create_sgd>(context, options.c(), parameters);
   }
-  static Optimizer rmsprop(const Context& context, const RmspropOptions& options, const Parameters& parameters) {
+  static Optimizer rmsprop(const Context& context, const RmsPropOptions& options, const Parameters& parameters) {
     return create<gradstep_optimizer_create_rmsprop>(context, options.c(), parameters);
   }
-  static Optimizer adagrad(const Context& context, const AdagradOptions& options, const Parameters& parameters) {
+  static Optimizer adagrad(const Context& context, const AdaGradOptions& options, const Parameters& parameters) {
     return create<gradstep_optimizer_create_adagrad>(context, options.c(), parameters);
   }
   static Optimizer adam(const Context& context, const AdamOptions& options, const Parameters& parameters) {
@@ -160,10 +163,13 @@ class Optimizer : public SavedState<Optimizer, gradstep_optimizer_save, gradstep
     check(gradstep_optimizer_set_tensor(c(), group, name.c_str(), &shown));
   }
   /// What the next step would use.
-  [[nodiscard]] double value(const std::string& name, std::int32_t group = 0) const {
+  [[nodiscard]] double get_value(const std::string& name, std::int32_t group = 0) const {
     double found = 0;
     check(gradstep_optimizer_get_value(c(), group, name.c_str(), &found));
     return found;
+  }
+  [[deprecated("use get_value()")]] double value(const std::string& name, std::int32_t group = 0) const {
+    return get_value(name, group);
   }
   [[nodiscard]] std::int32_t group_count() const {
     std::int32_t count = 0;
@@ -226,12 +232,17 @@ class Optimizer : public SavedState<Optimizer, gradstep_optimizer_save, gradstep
   }
 
   /// Deals the state out to the ranks; collective, as steps are from then on (<gradstep/sharding.h>).
-  void attach(Communicator& comm, const ShardingOptions& options = {});
+  void shard(Communicator& comm, const ShardingOptions& options = {});
   /// The ranks of a reducer of the same parameters, which brings each of them its share of the gradients; an updater of
   /// both makes the steps.
-  void attach(Reducer& reducer, const ShardingOptions& options = {});
-  /// Gathers it again. Collective while it is sharded.
-  void detach() { check(gradstep_optimizer_attach_comm(c(), nullptr, nullptr)); }
+  void shard(Reducer& reducer, const ShardingOptions& options = {});
+  /// Gathers the state on every rank again. Collective while it is sharded.
+  void unshard() { check(gradstep_optimizer_attach_comm(c(), nullptr, nullptr)); }
+  template <class Ranks>
+  [[deprecated("use shard()")]] void attach(Ranks& ranks, const ShardingOptions& options = {}) {
+    shard(ranks, options);
+  }
+  [[deprecated("use unshard()")]] void detach() { unshard(); }
 
   /// Whether no step is under way.
   [[nodiscard]] bool poll() const {
@@ -305,10 +316,10 @@ inline std::int64_t state_bytes(const GroupRule& rule, const Parameters& paramet
 inline std::int64_t state_bytes(const SgdOptions& options, const Parameters& parameters) {
   return detail::state_bytes<gradstep_sgd_state_bytes>(options.c(), parameters);
 }
-inline std::int64_t state_bytes(const RmspropOptions& options, const Parameters& parameters) {
+inline std::int64_t state_bytes(const RmsPropOptions& options, const Parameters& parameters) {
   return detail::state_bytes<gradstep_rmsprop_state_bytes>(options.c(), parameters);
 }
-inline std::int64_t state_bytes(const AdagradOptions& options, const Parameters& parameters) {
+inline std::int64_t state_bytes(const AdaGradOptions& options, const Parameters& parameters) {
   return detail::state_bytes<gradstep_adagrad_state_bytes>(options.c(), parameters);
 }
 inline std::int64_t state_bytes(const AdamOptions& options, const Parameters& parameters) {

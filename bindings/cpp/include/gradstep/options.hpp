@@ -395,7 +395,7 @@ struct SgdOptions {
   }
 };
 
-struct RmspropOptions {
+struct RmsPropOptions {
   double learning_rate = library().learning_rate;
   double rho = library().rho;
   double epsilon = library().epsilon;
@@ -430,7 +430,7 @@ struct RmspropOptions {
   }
 };
 
-struct AdagradOptions {
+struct AdaGradOptions {
   double learning_rate = library().learning_rate;
   double epsilon = library().epsilon;
   double weight_decay = library().weight_decay;

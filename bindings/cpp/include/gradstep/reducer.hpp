@@ -78,11 +78,14 @@ class Reducer : public SavedState<Reducer, gradstep_reducer_save, gradstep_reduc
   View residual(std::size_t index) && = delete;
 
   /// One record per bucket, in the order in which they leave.
-  [[nodiscard]] std::vector<BucketStatistics> statistics() const {
+  [[nodiscard]] std::vector<BucketStatistics> bucket_statistics() const {
     return detail::records_of<BucketStatistics>(
         [this](BucketStatistics* records, std::size_t size, std::size_t capacity, std::size_t* count) {
           return gradstep_reducer_stats(c(), records, size, capacity, count);
         });
+  }
+  [[deprecated("use bucket_statistics()")]] std::vector<BucketStatistics> statistics() const {
+    return bucket_statistics();
   }
   /// The statistics of the reducer's own channel.
   [[nodiscard]] CommStatistics comm_statistics() const {
@@ -91,7 +94,7 @@ class Reducer : public SavedState<Reducer, gradstep_reducer_save, gradstep_reduc
     return found;
   }
 
-  /// statistics() as text for Prometheus. `labels` go into every line's braces: `job="7"`.
+  /// bucket_statistics() and comm_statistics() as text for Prometheus. `labels` go into every line's braces: `job="7"`.
   [[nodiscard]] std::string counters(const std::string& labels = {}) const {
     return detail::text_of([&](char* buf, std::size_t cap, std::size_t* len) {
       return gradstep_reducer_counters(c(), labels.c_str(), buf, cap, len);
@@ -105,7 +108,7 @@ class Reducer : public SavedState<Reducer, gradstep_reducer_save, gradstep_reduc
   std::size_t size_;  // parameters
 };
 
-inline void Optimizer::attach(Reducer& reducer, const ShardingOptions& options) {
+inline void Optimizer::shard(Reducer& reducer, const ShardingOptions& options) {
   const gradstep_sharding_options c_options = options.c();
   check(gradstep_optimizer_attach_reducer(c(), reducer.c(), &c_options));
 }

@@ -34,6 +34,79 @@ RuleOption option(const char* name, T value) {
 
 }  // namespace detail
 
+/// adamw. Source: Kingma and Ba 2015, algorithm 1; AdamW: Loshchilov and Hutter 2019; AMSGrad: Reddi, Kale and Kumar
+/// 2018. Adam with decoupled_weight_decay.
+///
+///     m = beta1 * m + (1 - beta1) * g
+///     v = beta2 * v + (1 - beta2) * g^2
+///     standard: p = p - learning_rate * (m / (1 - beta1^(t+1))) / (sqrt(v / (1 - beta2^(t+1))) + epsilon)
+///     tf: p = p - learning_rate * sqrt(1 - beta2^(t+1)) / (1 - beta1^(t+1)) * m / (sqrt(v) + epsilon)
+///
+/// State exp_avg, exp_avg_sq, max_exp_avg_sq.
+struct AdamWOptions {
+  double learning_rate = detail::kNotGiven;  ///< step size; >= 0, must be given
+  double beta1 = 0.9;                        ///< share of the mean that a step keeps; in [0, 1), default 0.9
+  double beta2 = 0.999;                      ///< share of the mean square that a step keeps; in [0, 1), default 0.999
+  double epsilon = 1e-8;                     ///< keeps the denominator from zero; >= 0, default 1e-8
+  double weight_decay = 0;  ///< times p is added to the gradient, or see decoupled_weight_decay; >= 0, default 0
+  BiasCorrection bias_correction =
+      BiasCorrection::kStandard;       ///< tf: epsilon joins sqrt(v) before the correction (TensorFlow, Lingvo)
+  bool decoupled_weight_decay = true;  ///< subtracts learning_rate * weight_decay * p instead (AdamW); default true
+  bool amsgrad = false;                ///< puts the largest v so far under the root
+  bool maximize = false;
+  bool master_weights = false;
+  StateDtype state_dtype = StateDtype::kNative;
+  bool stochastic_rounding = false;
+  std::int64_t seed = 0;
+  StepCounting step_counting = StepCounting::kOptimizer;
+  double average_decay = 0;
+  DecayMode decay_mode = DecayMode::kRule;
+  double peak_learning_rate = 0;
+  bool trust_ratio = false;
+  CautiousUpdate cautious_update = CautiousUpdate::kOff;
+  bool cautious_decay = false;
+  double adaptive_clip = 0;
+  double adaptive_clip_epsilon = 0.001;
+  AdaptiveClipUnits adaptive_clip_units = AdaptiveClipUnits::kRows;
+  bool center_gradients = false;
+  bool average_warmup = false;
+  bool average_equal = false;
+  double average_start = 0;
+  double average_every = 1;
+
+  operator GroupRule() const {
+    return {"adamw",
+            {detail::option("learning_rate", learning_rate),
+             detail::option("beta1", beta1),
+             detail::option("beta2", beta2),
+             detail::option("epsilon", epsilon),
+             detail::option("weight_decay", weight_decay),
+             detail::option("bias_correction", bias_correction),
+             detail::option("decoupled_weight_decay", decoupled_weight_decay),
+             detail::option("amsgrad", amsgrad),
+             detail::option("maximize", maximize),
+             detail::option("master_weights", master_weights),
+             detail::option("state_dtype", state_dtype),
+             detail::option("stochastic_rounding", stochastic_rounding),
+             detail::option("seed", seed),
+             detail::option("step_counting", step_counting),
+             detail::option("average_decay", average_decay),
+             detail::option("decay_mode", decay_mode),
+             detail::option("peak_learning_rate", peak_learning_rate),
+             detail::option("trust_ratio", trust_ratio),
+             detail::option("cautious_update", cautious_update),
+             detail::option("cautious_decay", cautious_decay),
+             detail::option("adaptive_clip", adaptive_clip),
+             detail::option("adaptive_clip_epsilon", adaptive_clip_epsilon),
+             detail::option("adaptive_clip_units", adaptive_clip_units),
+             detail::option("center_gradients", center_gradients),
+             detail::option("average_warmup", average_warmup),
+             detail::option("average_equal", average_equal),
+             detail::option("average_start", average_start),
+             detail::option("average_every", average_every)}};
+  }
+};
+
 /// lion. Source: Chen et al. 2023, Symbolic Discovery of Optimization Algorithms, algorithm 2; the numbers of optax.
 ///
 ///     u = sign(beta1 * m + (1 - beta1) * g), where sign(0) = 0

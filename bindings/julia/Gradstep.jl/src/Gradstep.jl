@@ -12,6 +12,8 @@ Each is useful alone. Arrays are used where they lie, without a copy. `C` is the
 """
 module Gradstep
 
+import LinearAlgebra: norm
+
 include("C.jl")
 include("errors.jl")
 include("callbacks.jl")
@@ -31,19 +33,20 @@ include("reducers.jl")
 include("updaters.jl")
 include("saved_state.jl")
 include("info.jl")
+include("deprecated.jl")
 
 export GradstepError, Context, default_context, Schedule
-export SGD, RMSProp, AdaGrad, Adam, AdamW, Shampoo, NamedRule, define_rule, describe_rules, setup, add_parameters!, update!, step!,
-       deltas!, adjust!, hyper_parameter, step_count, set_step_count!, state_names, state, set_state!, average, average!, copy_state!,
-       metrics, memory, state_bytes
-export Accumulator, Rows, add!, flush!, reset!, gradients, sums, gradient_norm, window
+export SGD, RMSProp, AdaGrad, Adam, Shampoo, shampoo_from_adamw, NamedRule, define_rule, describe_rules, setup, add_parameters!,
+       update!, step!, updates!, set_value!, set_tensor!, get_value, adjust!, group_count, step_count, set_step_count!, state_names,
+       get_state, set_state!, average, average!, copy_state!, metrics, memory, state_bytes, shard!, unshard!
+export Accumulator, Rows, add!, flush!, reset!, gradients, sums, norm, weight, skipped, poll
 export Communicator, self_communicator, local_communicators, connect, from_environment, mpi_communicator, unique_id, rendezvous_pending, rank, world_size,
-       local_rank, engine, all_reduce!, all_gather, reduce_scatter, send, receive!, barrier, vote, duplicate, abort,
+       local_rank, engine, all_reduce!, all_gather, reduce_scatter, send, recv!, barrier, vote, dup, abort,
        broken_by, statistics, counters, HostCollectives, host_communicator
-export Reducer, reduce!, begin!, wait!, cancel!, set_loss_scale!, is_done, residual, channel_statistics
-export Updater, recover!, shard!
+export Reducer, reduce!, begin!, wait!, cancel!, set_loss_scale!, residual, bucket_statistics, comm_statistics
+export Updater, recover!
 export save, load!
-export library_version, build_info, backend_available, backend_status, load_backend, predict_costs, measured_costs, trace_start, trace_stop
+export version, build_info, backend_available, backend_status, load_backend, predict_costs, measure_costs, trace_start, trace_stop
 
 __init__() = C.load()
 

@@ -153,26 +153,37 @@ function one_copy(f, owner)
 end
 
 """
-    gradient_norm(accumulator)
-    gradient_norm(reducer)
+    norm(accumulator)
+    norm(reducer)
 
-The Euclidean norm over all results.
+The Euclidean norm over all results. A method of `LinearAlgebra.norm`.
 """
-gradient_norm(owner) = only(one_copy((pointer, out) -> norm_function(owner)(pointer, out, C_NULL), owner))
+norm(owner::Owner) = only(one_copy((pointer, out) -> norm_function(owner)(pointer, out, C_NULL), owner))
 
 norm_function(::Accumulator) = C.gradstep_accumulator_norm
 
 """
-    window(accumulator)
+    count(accumulator)
 
-`(count, weight, skipped)`: micro-batches in the window, its divisor, and micro-batches skipped since creation.
+How many micro-batches are in the window.
 """
-window(accumulator::Accumulator) = (
-    count = number(C.gradstep_accumulator_count, accumulator.handle, Int64),
-    weight = number(C.gradstep_accumulator_weight, accumulator.handle, Float64),
-    skipped = number(C.gradstep_accumulator_skipped, accumulator.handle, Int64))
+Base.count(accumulator::Accumulator) = number(C.gradstep_accumulator_count, accumulator.handle, Int64)
 
-is_done(accumulator::Accumulator) = number(C.gradstep_accumulator_poll, accumulator.handle, Int32) != 0
+"""
+    weight(accumulator)
+
+The window's divisor: the sum of weights in mode `:weighted`, else the number of micro-batches.
+"""
+weight(accumulator::Accumulator) = number(C.gradstep_accumulator_weight, accumulator.handle, Float64)
+
+"""
+    skipped(accumulator)
+
+How many micro-batches were skipped as non-finite since creation.
+"""
+skipped(accumulator::Accumulator) = number(C.gradstep_accumulator_skipped, accumulator.handle, Int64)
+
+poll(accumulator::Accumulator) = number(C.gradstep_accumulator_poll, accumulator.handle, Int32) != 0
 
 enter_source(accumulator::Accumulator) = (enter(accumulator.handle); accumulator)
 leave_source(source::Owner) = leave(source.handle)

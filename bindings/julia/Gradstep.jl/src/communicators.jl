@@ -6,7 +6,7 @@ One rank's end of a group of ranks, which are counted from 0. Calls are collecti
 them, in one order. No call outlives its timeout by more than a second, and the first error breaks a communicator for good.
 
 Made by `self_communicator`, `local_communicators`, `connect`, `mpi_communicator` and `host_communicator`, or of another
-one by `split` and `duplicate`.
+one by `split` and `dup`.
 """
 struct Communicator <: Owner
     handle::Handle{C.gradstep_comm}
@@ -274,11 +274,11 @@ function send(comm::Communicator, x, to::Integer)
 end
 
 """
-    receive!(comm, x, from)
+    recv!(comm, x, from)
 
 x = what rank `from` sends, in place. Not collective.
 """
-function receive!(comm::Communicator, x, from::Integer)
+function recv!(comm::Communicator, x, from::Integer)
     GC.@preserve x collective((pointer, tensor) -> C.gradstep_comm_recv(pointer, tensor, from, C_NULL), comm,
                               one_tensor(x, "x"))
     return x
@@ -313,11 +313,11 @@ function Base.split(comm::Communicator, color::Integer; key::Integer = 0)
 end
 
 """
-    duplicate(comm)
+    dup(comm)
 
 A communicator of the same ranks with a channel of its own.
 """
-duplicate(comm::Communicator) = Communicator(
+dup(comm::Communicator) = Communicator(
     alone(pointer -> created(C.gradstep_comm_dup, C.gradstep_comm, "communicator", pointer), comm.handle))
 
 """
@@ -346,8 +346,8 @@ end
 """
     statistics(handle)
 
-Of a communicator: its calls, bytes and time; of an `Updater`: its pushes, windows, steps and time; of a `Reducer`: one for
-each bucket. Named tuples, counted since creation.
+Of a communicator: its calls, bytes and time; of an `Updater`: its pushes, windows, steps and time. A named tuple, counted since
+creation. A `Reducer` has `bucket_statistics` and `comm_statistics`.
 """
 statistics(comm::Communicator) = statistics(C.gradstep_comm_stats, C.gradstep_comm_statistics, comm.handle)
 

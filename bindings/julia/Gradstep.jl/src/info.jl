@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-    library_version()
+    version()
 
 The version of the loaded libgradstep.
 """
-library_version() = VersionNumber(unsafe_string(C.gradstep_version_string()))
+version() = VersionNumber(unsafe_string(C.gradstep_version_string()))
 
 """
     build_info()
@@ -48,14 +48,14 @@ function predict_costs(; options...)
 end
 
 """
-    measured_costs(; context)
+    measure_costs(; context)
 
 What a rank's work on an element takes here, by the threads of the context, in seconds: options for `predict_costs`, whose
 own values are those of some other processor. Takes some milliseconds.
 
-    predict_costs(; elements = 10^8, ranks = 64, bandwidth = 1e10, latency = 1e-5, measured_costs()...)
+    predict_costs(; elements = 10^8, ranks = 64, bandwidth = 1e10, latency = 1e-5, measure_costs()...)
 """
-function measured_costs(; context = nothing)
+function measure_costs(; context = nothing)
     fields = Ref(defaults(C.gradstep_cost_options))
     with_context(pointer -> check(C.gradstep_cost_options_measure(fields, pointer)), context)
     names = filter(name -> endswith(string(name), "_seconds"), fieldnames(C.gradstep_cost_options))

@@ -53,9 +53,10 @@ function described_rule(index)
     rule = Ref(sized(C.gradstep_rule))
     check(C.gradstep_rule_describe(index - 1, rule))
     name, source, formula, states = record(rule[])
-    options = map(described_option, records(C.gradstep_rule_options, C.gradstep_rule_option, name))
-    return (name = name, source = source, formula = formula, states = split_names(states), options = options)
+    return (name = name, source = source, formula = formula, states = split_names(states), options = described_options(name))
 end
+
+described_options(name) = map(described_option, records(C.gradstep_rule_options, C.gradstep_rule_option, name))
 
 function described_option(option)
     choices = split_names(option.choices)
@@ -83,7 +84,7 @@ end
 
 """The options of a rule with their defaults; NaN: it must be given."""
 function options_by_name(name)
-    described = only(filter(rule -> rule.name == name, describe_rules())).options
+    described = described_options(name)
     return NamedTuple{Tuple(each.name for each in described)}(
         map(each -> each.default === nothing ? NaN : each.default, described))
 end
@@ -129,7 +130,7 @@ function setup(rules::AbstractVector{<:Rule{NamedOptions}}, model; names = nothi
     all = Rule{RulesByGroup}("by group", RulesByGroup(rules), Pair{Symbol, Schedule}[])
     optimizer = setup(all, model; names = names, groups = groups, context = context)
     for (i, rule) in enumerate(rules), (name, schedule) in rule.schedules
-        adjust!(optimizer; group = length(rules) > 1 ? i - 1 : -1, (name => schedule,)...)  # a lone rule is that of all groups
+        set_value!(optimizer, name, schedule; group = length(rules) > 1 ? i - 1 : -1)  # a lone rule is that of all groups
     end
     return optimizer
 end

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-An update rule with its options, to be handed to `setup`: `SGD`, `RMSProp`, `AdaGrad`, `Adam`, `AdamW`, `Shampoo`, `Lion` and
+An update rule with its options, to be handed to `setup`: `SGD`, `RMSProp`, `AdaGrad`, `Adam`, `Shampoo`, `AdamW`, `Lion` and
 others (typed_rules.jl), or `NamedRule`.
 
 Options are keywords with the names and defaults of the C structs (`Gradstep.options(Adam)` lists them). Every
@@ -66,11 +66,15 @@ end
 with_options(f, rule::Rule) = f(Ref(rule.options))
 
 """
-    AdamW(learning_rate; options...)
+    shampoo_from_adamw(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0, options...)
 
-`Adam` with `decoupled_weight_decay = true`.
+`Shampoo` in the place of a tuned `AdamW`, whose numbers these are: a step keeps AdamW's length, and only its direction is another
+(docs/shampoo.md). `options` are those of Shampoo; with `eigenvalue_corrected = true` the rule is SOAP.
 """
-AdamW(learning_rate; options...) = Adam(learning_rate; decoupled_weight_decay = true, options...)
+shampoo_from_adamw(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0, options...) =
+    Shampoo(learning_rate; beta1 = beta1, beta2 = beta2, diagonal_epsilon = epsilon, weight_decay = weight_decay,
+            graft_beta1 = 0, graft_beta2 = beta2, graft_type = :adam, decoupled_weight_decay = true,
+            moving_average_for_momentum = true, nesterov = false, options...)
 
 """
     Gradstep.options(rule)
@@ -122,7 +126,7 @@ function setup(rule::Rule, model; names = nothing, groups = nothing, context = n
     optimizer = created_optimizer(rule, Schema(model; names = names, groups = groups),
                                   context === nothing ? default_context() : context)
     for (name, schedule) in rule.schedules
-        adjust!(optimizer; (name => schedule,)...)
+        set_value!(optimizer, name, schedule)
     end
     return optimizer
 end
@@ -300,16 +304,16 @@ end
 step!(optimizer::Optimizer, model, grads; options...) = step_with(optimizer, model, grads, nothing; options...)
 
 """
-    deltas!(deltas, optimizer, model, grads; options...) -> StepResult
+    updates!(updates, optimizer, model, grads; options...) -> StepResult
 
-Writes what `step!` would add to the arrays of `model` into `deltas`, which has its structure, and leaves `model` as it
-is. `deltas` may be `grads`.
+Writes what `step!` would add to the arrays of `model` into `updates`, which has its structure, and leaves `model` as it
+is. `updates` may be `grads`. Other languages call it `update`; `update!` steps here, as that of Optimisers.jl does.
 """
-deltas!(deltas, optimizer::Optimizer, model, grads; options...) = step_with(optimizer, model, grads, deltas; options...)
+updates!(updates, optimizer::Optimizer, model, grads; options...) = step_with(optimizer, model, grads, updates; options...)
 
 keywords(::Type{C.gradstep_step_options}) = (:grad_norm, :found_inf, :grad_scale_tensor, :outcome)
 
-function step_with(optimizer, model, grads, deltas; grad_norm = nothing, found_inf = nothing, grad_scale_tensor = nothing,
+function step_with(optimizer, model, grads, updates; grad_norm = nothing, found_inf = nothing, grad_scale_tensor = nothing,
                    outcome = nothing, options...)
     norm = one_tensor(grad_norm isa Real ? [Float64(grad_norm)] : grad_norm, "grad_norm")
     found = one_tensor(found_inf, "found_inf")
@@ -322,14 +326,14 @@ function step_with(optimizer, model, grads, deltas; grad_norm = nothing, found_i
         try
             parameters = bind!(optimizer.parameters, optimizer.schema, model, PARAMETERS)
             gradients = bind_gradients!(optimizer, source, grads)
-            targets = deltas === nothing ? nothing : bind!(optimizer.updates, optimizer.schema, deltas, UPDATES)
-            updates = deltas === nothing ? Ptr{C.gradstep_tensor}(C_NULL) : optimizer.updates.tensors
+            targets = updates === nothing ? nothing : bind!(optimizer.updates, optimizer.schema, updates, UPDATES)
+            written = updates === nothing ? Ptr{C.gradstep_tensor}(C_NULL) : optimizer.updates.tensors
             GC.@preserve optimizer parameters gradients targets norm found scale told result begin
                 fields = with(given, (:grad_norm => address_of(norm), :found_inf => address_of(found),
                                       :grad_scale_tensor => address_of(scale), :outcome => address_of(told),
                                       :result => Base.unsafe_convert(Ptr{C.gradstep_step_result}, result)))
                 C.gradstep_optimizer_step_ex(pointer, optimizer.parameters.tensors, optimizer.gradients.tensors,
-                                             updates, length(optimizer.schema), Ref(fields), C_NULL)
+                                             written, length(optimizer.schema), Ref(fields), C_NULL)
             end
         finally
             leave_source(source)
@@ -339,20 +343,38 @@ function step_with(optimizer, model, grads, deltas; grad_norm = nothing, found_i
 end
 
 """
+    set_value!(optimizer, name, value; group = -1)
+
+Sets a hyper-parameter of one group, or of all groups with -1, to a number, a `Schedule` or a function of the step. A function
+is kept as long as the optimizer may call it; one that is refused is not kept.
+"""
+function set_value!(optimizer::Optimizer, name, value; group = -1)
+    setting = hyper_parameter_value(name, value)
+    alone(pointer -> set_hyper_parameter!(pointer, optimizer.handle.keeps, group, string(name), setting), optimizer.handle)
+    return optimizer
+end
+
+"""
+    set_tensor!(optimizer, name, number; group = -1)
+
+Lets every step read a hyper-parameter of one group, or of all groups with -1, from a `Ref{Float64}`, which may change, but is not
+to be written to during a call.
+"""
+set_tensor!(optimizer::Optimizer, name, number::Base.RefValue{Float64}; group = -1) =
+    set_value!(optimizer, name, number; group = group)
+
+"""
     adjust!(optimizer, learning_rate; group)
     adjust!(optimizer; group, name = value, ...)
 
-Sets hyper-parameters of one group, or of all groups, to a number, a `Schedule` or a function of the step. A function is
-kept as long as the optimizer may call it; one that is refused is not kept.
-
-A `Ref{Float64}` is a number that may change: every step reads it anew. It is not to be written to during a call.
+What `set_value!` does, or for a `Ref{Float64}` `set_tensor!`, for the learning rate or for several hyper-parameters, as
+`adjust!` of Optimisers.jl.
 """
 adjust!(optimizer::Optimizer, learning_rate; group = -1) = adjust!(optimizer; learning_rate = learning_rate, group = group)
 
 function adjust!(optimizer::Optimizer; group = -1, changes...)
-    for (name, given) in pairs(changes)
-        value = hyper_parameter_value(name, given)
-        alone(pointer -> set_hyper_parameter!(pointer, optimizer.handle.keeps, group, string(name), value), optimizer.handle)
+    for (name, value) in pairs(changes)
+        set_value!(optimizer, name, value; group = group)
     end
     return optimizer
 end
@@ -388,11 +410,11 @@ function keep!(kept, group, name, value)
 end
 
 """
-    hyper_parameter(optimizer, name; group = 0)
+    get_value(optimizer, name; group = 0)
 
-The value that the next step would use.
+The value of a hyper-parameter that the next step would use.
 """
-hyper_parameter(optimizer::Optimizer, name; group = 0) =
+get_value(optimizer::Optimizer, name; group = 0) =
     number((pointer, value) -> C.gradstep_optimizer_get_value(pointer, group, string(name), value),
            optimizer.handle, Float64)
 
@@ -411,14 +433,19 @@ t = count >= 0.
 set_step_count!(optimizer::Optimizer, count::Integer) =
     call(C.gradstep_optimizer_set_step_count, optimizer.handle, count)
 
-is_done(optimizer::Optimizer) = number(C.gradstep_optimizer_poll, optimizer.handle, Int32) != 0
+poll(optimizer::Optimizer) = number(C.gradstep_optimizer_poll, optimizer.handle, Int32) != 0
 
+"""
+    group_count(optimizer)
+
+How many groups of hyper-parameters there are: one more than the largest group of an array.
+"""
 group_count(optimizer::Optimizer) = Int(number(C.gradstep_optimizer_group_count, optimizer.handle, Int32))
 
 """
     state_names(optimizer)
 
-The names of the rule's state, for `state`; where there is one for each block and axis, its pattern.
+The names of the rule's state, for `get_state`; where there is one for each block and axis, its pattern.
 """
 function state_names(optimizer::Optimizer)
     names = exclusive_text(C.gradstep_optimizer_state_names, optimizer.handle)
@@ -428,14 +455,14 @@ end
 exclusive_text(f, handle::Handle) = alone(pointer -> text(f, pointer), handle)
 
 """
-    state(optimizer, i, name; size)
+    get_state(optimizer, i, name; size)
 
 A copy of state `name` of array i (counted from 1) of the model, shaped as the array unless the rule says else, in Float32, or
 Float64 for arrays of Float64. Collective while the state is sharded.
 
 `size`: that of the state. It is needed where the state is not of the array's own size, and is sharded, or quantized.
 """
-function state(optimizer::Optimizer, i::Integer, name; size = nothing)
+function get_state(optimizer::Optimizer, i::Integer, name; size = nothing)
     schema = optimizer.schema
     check_index(schema, i)
     extents = size === nothing ? size_of_state(optimizer, i, string(name)) : size
@@ -448,7 +475,7 @@ function state(optimizer::Optimizer, i::Integer, name; size = nothing)
         check(status)
     catch error
         extents === nothing && status == INVALID_ARGUMENT && occursin("has shape", error.text) || rethrow()
-        bad_argument(error.text, "; give the reverse of that: state(optimizer, i, name; size = (...))")
+        bad_argument(error.text, "; give the reverse of that: get_state(optimizer, i, name; size = (...))")
     end
     return found
 end
@@ -478,9 +505,9 @@ while the state is sharded.
 """
 function average(optimizer::Optimizer)
     return map(1:length(optimizer.schema)) do i
-        only(state(optimizer, i, "average_count"; size = (1,))) > 0 ||
+        only(get_state(optimizer, i, "average_count"; size = (1,))) > 0 ||
             throw(GradstepError(INVALID_STATE, "average: no step was made yet"))
-        state(optimizer, i, "average")
+        get_state(optimizer, i, "average")
     end
 end
 

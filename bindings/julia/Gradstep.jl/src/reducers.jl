@@ -112,12 +112,12 @@ Drops an open window. Not collective.
 cancel!(reducer::Reducer) = call(C.gradstep_reducer_cancel, reducer.handle)
 
 """
-    is_done(handle)
+    poll(handle)
 
 Of a `Reducer`: whether no bucket that has left is still being exchanged; of an `Updater`: whether nothing is under way in its
 parts; of an `Optimizer` or an `Accumulator`: always, with arrays of the host. Not collective.
 """
-is_done(reducer::Reducer) = number(C.gradstep_reducer_poll, reducer.handle, Int32) != 0
+poll(reducer::Reducer) = number(C.gradstep_reducer_poll, reducer.handle, Int32) != 0
 
 """
     residual(reducer, i)
@@ -129,15 +129,20 @@ function residual(reducer::Reducer, i::Integer)
     return one_copy((pointer, out) -> C.gradstep_reducer_residual(pointer, i - 1, out), reducer)
 end
 
-statistics(reducer::Reducer) =
+"""
+    bucket_statistics(reducer)
+
+What was done with each bucket, in the order in which they leave, as named tuples. Counted since creation.
+"""
+bucket_statistics(reducer::Reducer) =
     alone(pointer -> records(C.gradstep_reducer_stats, C.gradstep_bucket_statistics, pointer), reducer.handle)
 
 """
-    channel_statistics(reducer)
+    comm_statistics(reducer)
 
 What the reducer's own channel has done, as `statistics` of a communicator.
 """
-channel_statistics(reducer::Reducer) =
+comm_statistics(reducer::Reducer) =
     statistics(C.gradstep_reducer_comm_stats, C.gradstep_comm_statistics, reducer.handle)
 
 counters(reducer::Reducer; labels = "") = counters_text(C.gradstep_reducer_counters, reducer.handle, labels)

@@ -3,7 +3,35 @@
 #
 # Written by scripts/generate from src/rules.
 
-export Lion, Lamb, Muon, Signum, NAdam, RAdam, Adamax, Adadelta, Rprop, AdaBelief, Yogi, Adan, AdEMAMix, Adopt, LaProp, Asgd, Lars, Novograd, Mars, Sophia, ScheduleFree, Prodigy, DadaptAdam, Adafactor, Dion
+export AdamW, Lion, Lamb, Muon, Signum, NAdam, RAdam, Adamax, Adadelta, Rprop, AdaBelief, Yogi, Adan, AdEMAMix, Adopt, LaProp, Asgd, Lars, Novograd, Mars, Sophia, ScheduleFree, Prodigy, DadaptAdam, Adafactor, Dion
+
+@doc raw"""
+    AdamW(learning_rate; beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0, bias_correction = :standard,
+    decoupled_weight_decay = true, amsgrad = false, options...)
+
+Kingma and Ba 2015, algorithm 1; AdamW: Loshchilov and Hutter 2019; AMSGrad: Reddi, Kale and Kumar 2018. Adam with decoupled_weight_decay.
+
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g^2
+    standard: p = p - learning_rate * (m / (1 - beta1^(t+1))) / (sqrt(v / (1 - beta2^(t+1))) + epsilon)
+    tf: p = p - learning_rate * sqrt(1 - beta2^(t+1)) / (1 - beta1^(t+1)) * m / (sqrt(v) + epsilon)
+
+- `learning_rate`: step size; >= 0, must be given
+- `beta1`: share of the mean that a step keeps; in [0, 1), default 0.9
+- `beta2`: share of the mean square that a step keeps; in [0, 1), default 0.999
+- `epsilon`: keeps the denominator from zero; >= 0, default 1e-8
+- `weight_decay`: times p is added to the gradient, or see `decoupled_weight_decay`; >= 0, default 0
+- `bias_correction`: tf: epsilon joins sqrt(v) before the correction (TensorFlow, Lingvo)
+- `decoupled_weight_decay`: subtracts `learning_rate` * `weight_decay` * p instead (AdamW); default true
+- `amsgrad`: puts the largest v so far under the root
+
+State `exp_avg`, `exp_avg_sq`, `max_exp_avg_sq`. All rules take `maximize`, `master_weights`, `state_dtype`,
+`stochastic_rounding`, `seed`, `step_counting`, `average_decay`, `decay_mode`, `peak_learning_rate`, `trust_ratio`,
+`cautious_update`, `cautious_decay`, `adaptive_clip`, `adaptive_clip_epsilon`, `adaptive_clip_units`,
+`center_gradients`, `average_warmup`, `average_equal`, `average_start`, `average_every`, too.
+"""
+AdamW(learning_rate; options...) = NamedRule("adamw"; learning_rate = learning_rate, options...)
+options(::typeof(AdamW)) = options_by_name("adamw")
 
 @doc raw"""
     Lion(learning_rate; beta1 = 0.9, beta2 = 0.99, weight_decay = 0, options...)

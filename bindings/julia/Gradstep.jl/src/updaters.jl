@@ -84,7 +84,7 @@ function recover!(updater::Updater, comm::Union{Nothing, Communicator}, model)
     return updater
 end
 
-is_done(updater::Updater) = number(C.gradstep_updater_poll, updater.handle, Int32) != 0
+poll(updater::Updater) = number(C.gradstep_updater_poll, updater.handle, Int32) != 0
 
 statistics(updater::Updater) = statistics(C.gradstep_updater_stats, C.gradstep_updater_statistics, updater.handle)
 
@@ -92,8 +92,8 @@ statistics(updater::Updater) = statistics(C.gradstep_updater_stats, C.gradstep_u
     shard!(optimizer, comm; gradients = :local, average, preconditioners = :replicated)
 
 Deals the optimizer's state out to the ranks of `comm`: from here on each keeps and steps a share of it, and steps are
-collective. `gradients` says whether those of a step are each rank's own (`:local`) or equal on all (`:reduced`). With `nothing` for
-`comm` the state is gathered again. Collective.
+collective. `gradients` says whether those of a step are each rank's own (`:local`) or equal on all (`:reduced`). `unshard!` ends
+it. Collective.
 
     shard!(optimizer, reducer; options...)
 
@@ -109,11 +109,24 @@ function shard!(optimizer::Optimizer, reducer::Reducer; options...)
     return optimizer
 end
 
-function shard!(optimizer::Optimizer, comm::Union{Nothing, Communicator}; options...)
+function shard!(optimizer::Optimizer, comm::Communicator; options...)
     fields = Ref(with(defaults(C.gradstep_sharding_options), options))
-    alone(optimizer.handle, handle_of(comm)) do pointer, comm_pointer
+    alone(optimizer.handle, comm.handle) do pointer, comm_pointer
         check(C.gradstep_optimizer_attach_comm(pointer, comm_pointer, fields))
-        optimizer.handle.keeps.is_sharded = comm !== nothing
+        optimizer.handle.keeps.is_sharded = true
+    end
+    return optimizer
+end
+
+"""
+    unshard!(optimizer)
+
+Gathers the state on every rank again; from here on steps are each rank's own. Collective while the state is sharded.
+"""
+function unshard!(optimizer::Optimizer)
+    alone(optimizer.handle) do pointer
+        check(C.gradstep_optimizer_attach_comm(pointer, C_NULL, C_NULL))
+        optimizer.handle.keeps.is_sharded = false
     end
     return optimizer
 end

@@ -5,10 +5,10 @@
     model = (a = zeros(Float32, 2), b = zeros(Float32, 1))
     accumulator = Accumulator(model; steps = 2, mode = :mean)
     @test !add!(accumulator, (a = Float32[1, 2],))
-    @test window(accumulator) == (count = 1, weight = 1.0, skipped = 0)
+    @test count(accumulator) == 1 && weight(accumulator) == 1.0 && skipped(accumulator) == 0
     @test add!(accumulator, (a = Float32[3, 6],))
     @test gradients(accumulator) == [Float32[2, 4], nothing]
-    @test gradient_norm(accumulator) ≈ sqrt(20)
+    @test norm(accumulator) == LinearAlgebra.norm(accumulator) ≈ sqrt(20)
     optimizer = setup(SGD(1), model)
     update!(optimizer, model, accumulator)
     @test model.a == [-2, -4] && model.b == [0]
@@ -27,7 +27,7 @@ end
     add!(accumulator, Float32[5]; weight = 1)
     @test sums(accumulator) == [[8.0]]
     @test flush!(accumulator) && gradients(accumulator) == [[2.0]]
-    @test window(accumulator).skipped == 1
+    @test skipped(accumulator) == 1
     @test failure(() -> add!(accumulator, Float32[1]; weight = -1)).status === :INVALID_ARGUMENT
     @test failure(() -> Accumulator(x; steps = 0)).status === :INVALID_ARGUMENT
 end

@@ -20,5 +20,5 @@ end
         update!(optimizer, x, ones(Float16, 2))
     end
     @test x == fill(Float16(1 - 2.0^-9), 2)
-    @test state(optimizer, 1, "master_weights") == fill(1 - 2f0^-9, 2)
+    @test get_state(optimizer, 1, "master_weights") == fill(1 - 2f0^-9, 2)
 end

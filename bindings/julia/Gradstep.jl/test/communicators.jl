@@ -14,12 +14,12 @@
         @test vote(comm, true) && !vote(comm, r != 1)
         barrier(comm)
         r == 0 && send(comm, [1.5], 1)
-        r == 1 && @test receive!(comm, [0.0], 0) == [1.5]
+        r == 1 && @test recv!(comm, [0.0], 0) == [1.5]
         turned = split(comm, 0; key = -r)
         @test (rank(turned), world_size(turned)) == (1 - r, 2)
         alone = split(comm, r == 1 ? -1 : 0)
         @test r == 1 ? alone === nothing : world_size(alone) == 1
-        twin = duplicate(comm)
+        twin = dup(comm)
         close(comm)
         @test all_reduce!(twin, [1.0]) == [2]
         @test statistics(twin).all_reduces == 1

@@ -149,14 +149,14 @@ end
 end
 
 @testset "what the library says of itself" begin
-    @test library_version() >= v"0.1"
+    @test version() >= v"0.1"
     @test occursin("\"abi_version\"", build_info())
     @test backend_available("cpu") && !backend_available("abacus")
     @test backend_status("cpu") == "ok"
     @test failure(() -> load_backend("/there/is/no/plugin")).status === :BACKEND_UNAVAILABLE
     costs = predict_costs(elements = 1000, ranks = 4, bandwidth = 1e9, latency = 1e-5)
     @test any(cost -> cost.mode === :dense && cost.algorithm === :ring && cost.seconds > 0, costs)
-    measured = measured_costs()
+    measured = measure_costs()
     @test length(measured) == 9 && all(0 .<= values(measured) .< 1e-3) && measured.add_seconds > 0
     here = predict_costs(; elements = 1000, ranks = 4, bandwidth = 1e9, latency = 1e-5, measured...)
     @test [cost.network_seconds for cost in here] == [cost.network_seconds for cost in costs]

@@ -13,7 +13,7 @@
     end
     # f64 in another order of operations
     @test x ≈ expected rtol = 1e-12
-    @test state(optimizer, 1, "exp_avg") ≈ m rtol = 1e-12
+    @test get_state(optimizer, 1, "exp_avg") ≈ m rtol = 1e-12
     @test step_count(optimizer) == 5
 end
 
@@ -66,8 +66,8 @@ end
         update!(optimizer, model, (a = Float32[7, -7], b = Float32[1]))
     end
     @test model.a == [0, 3] && model.b == [2.25]
-    @test hyper_parameter(optimizer, :beta2; group = 0) == 0.99
-    @test state(optimizer, 1, "average") == [0.25, 2.75]
+    @test get_value(optimizer, :beta2; group = 0) == 0.99
+    @test get_state(optimizer, 1, "average") == [0.25, 2.75]
     single = setup(rules[1], model.a)
     update!(single, model.a, Float32[1, 1])
     @test Gradstep.average(single) == [model.a]
@@ -124,6 +124,19 @@ end
     end
 end
 
+@testset "AdamW is a name, and Shampoo takes its place" begin
+    numbers = (weight_decay = 0.1, epsilon = 1e-6, beta2 = 0.9)
+    models = map((AdamW(0.1; beta1 = 0, numbers...), NamedRule("adamw"; learning_rate = 0.1, beta1 = 0, numbers...),
+                  shampoo_from_adamw(0.1; beta1 = 0, precondition = 0, numbers...))) do rule
+        model = ones(2, 3)
+        optimizer = setup(rule, model)
+        foreach(i -> update!(optimizer, model, i .* reshape(-2.0:3.0, 2, 3)), 1:3)
+        model
+    end
+    @test models[1] == models[2]
+    @test models[1] ≈ models[3] rtol = 1e-12
+end
+
 @testset "a step with options tells what it did" begin
     x = zeros(Float32, 2)
     optimizer = setup(SGD(1), x)
@@ -137,7 +150,7 @@ end
     @test !step!(optimizer, x, Float32[Inf, 0]; found_inf = found_inf).applied
     @test found_inf == [1] && x == before
     deltas = similar(x)
-    @test deltas!(deltas, optimizer, x, Float32[1, 2]; grad_scale = 2).applied
+    @test updates!(deltas, optimizer, x, Float32[1, 2]; grad_scale = 2).applied
     @test deltas == [-2, -4] && x == before
     outcome = zeros(4)
     step!(optimizer, x, Float32[3, 4]; grad_scale = 2, grad_scale_tensor = Float32[0.5], outcome = outcome)
@@ -148,7 +161,7 @@ end
     @test x - before ≈ [-0.3, -0.4] rtol = 1e-6
     @test failure(() -> step!(optimizer, x, Float32[1, 2]; outcome = zeros(3))).status === :INVALID_ARGUMENT
     @test failure(() -> step!(optimizer, x, Float32[1, 2]; grad_scale_tensor = [1.0])).status === :INVALID_ARGUMENT
-    @test is_done(optimizer) && is_done(Accumulator(x)) && is_done(Updater(optimizer))
+    @test poll(optimizer) && poll(Accumulator(x)) && poll(Updater(optimizer))
     @test failure(() -> step!(optimizer, x, Float32[1, 2]; max_norm = -1)).status === :INVALID_ARGUMENT
     @test occursin("known: ", failure(() -> step!(optimizer, x, Float32[1, 2]; norm = 1)).text)
 end
@@ -171,7 +184,7 @@ end
     adjust!(optimizer, 0.5; group = 1)
     update!(optimizer, model, (a = Float32[1], b = Float32[1]))
     @test (model.a[1], model.b[1]) == (-1, -0.5)
-    @test hyper_parameter(optimizer, :learning_rate; group = 1) == 0.5
+    @test get_value(optimizer, :learning_rate; group = 1) == 0.5
     @test failure(() -> adjust!(optimizer; beta1 = 0.5)).status === :INVALID_ARGUMENT
     @test failure(() -> adjust!(optimizer; momentum = "much")).status === :INVALID_ARGUMENT
 end
@@ -184,10 +197,10 @@ end
     set_state!(optimizer, 1, "momentum_buffer", buffer)
     other = setup(SGD(1; momentum = 0.5), x)
     copy_state!(other, optimizer)
-    @test state(other, 1, "momentum_buffer") == buffer
+    @test get_state(other, 1, "momentum_buffer") == buffer
     update!(other, x, zero(x))
     @test x == -buffer / 2
-    @test failure(() -> state(optimizer, 2, "momentum_buffer")).text == "i: is 2, the model has 1 arrays"
+    @test failure(() -> get_state(optimizer, 2, "momentum_buffer")).text == "i: is 2, the model has 1 arrays"
     set_step_count!(optimizer, 7)
     @test step_count(optimizer) == 7
     @test metrics(optimizer)[1].name == "step_count" && metrics(optimizer)[1].value == 7
@@ -197,15 +210,15 @@ end
     model = (w = reshape(Float32.(1:12), 3, 4),)
     optimizer = setup(Shampoo(0.1; best_effort_shape_interpretation = false), model)
     update!(optimizer, model, (w = ones(Float32, 3, 4),))
-    @test size(state(optimizer, 1, "statistics.0.0")) == (4, 4) # the axes of C, from 0 on
-    @test size(state(optimizer, 1, "statistics.0.1")) == (3, 3)
-    @test size(state(optimizer, 1, "momentum")) == (3, 4)
-    @test occursin("no_such_state", failure(() -> state(optimizer, 1, "no_such_state")).text)
-    @test !occursin("size = ", failure(() -> state(optimizer, 1, "no_such_state")).text)
+    @test size(get_state(optimizer, 1, "statistics.0.0")) == (4, 4) # the axes of C, from 0 on
+    @test size(get_state(optimizer, 1, "statistics.0.1")) == (3, 3)
+    @test size(get_state(optimizer, 1, "momentum")) == (3, 4)
+    @test occursin("no_such_state", failure(() -> get_state(optimizer, 1, "no_such_state")).text)
+    @test !occursin("size = ", failure(() -> get_state(optimizer, 1, "no_such_state")).text)
     quantized = setup(Shampoo(0.1; best_effort_shape_interpretation = false, quantize_statistics = true), model)
     update!(quantized, model, (w = ones(Float32, 3, 4),))
-    @test occursin("size = ", failure(() -> state(quantized, 1, "statistics.0.0")).text)
-    @test size(state(quantized, 1, "statistics.0.0"; size = (4, 4))) == (4, 4)
+    @test occursin("size = ", failure(() -> get_state(quantized, 1, "statistics.0.0")).text)
+    @test size(get_state(quantized, 1, "statistics.0.0"; size = (4, 4))) == (4, 4)
 end
 
 @testset "arrays are added to an optimizer" begin
@@ -221,7 +234,7 @@ end
     @test larger.handle.keeps.settings[(1, "learning_rate")] === rate
     update!(larger, grown, (a = Float32[0, 0], b = ones(2, 3)))
     @test model.a == [-1.5, -3] && grown.b == fill(-2.0, 2, 3) && step_count(larger) == 2
-    @test state(larger, 2, "momentum_buffer") == ones(2, 3)
+    @test get_state(larger, 2, "momentum_buffer") == ones(2, 3)
     @test failure(() -> update!(optimizer, model, (a = Float32[0, 0],))).status === :INVALID_ARGUMENT
     @test occursin("earlier add_parameters!", failure(() -> add_parameters!(optimizer, grown; groups = [0, 1])).text)
     refused(model; options...) = failure(() -> add_parameters!(larger, model; options...)).text
@@ -262,16 +275,16 @@ end
     update!(optimizer, model, grads)
     @test step_count(optimizer) == 2 && step_count(best) == 1
     rate[] = 0.25
-    @test hyper_parameter(best, :learning_rate; group = 1) == 0.5 && best_rate !== rate
+    @test get_value(best, :learning_rate; group = 1) == 0.5 && best_rate !== rate
     best_rate[] = 0.125
-    @test hyper_parameter(optimizer, :learning_rate; group = 1) == 0.25
-    @test hyper_parameter(best, :learning_rate; group = 1) == 0.125
+    @test get_value(optimizer, :learning_rate; group = 1) == 0.25
+    @test get_value(best, :learning_rate; group = 1) == 0.125
     best_rate[] = 0.5
     close(optimizer)
     # It goes on as the original did.
     update!(best, best_model, grads)
     @test best_model == model
-    @test hyper_parameter(best, :beta1) == 0.8 && hyper_parameter(best, :learning_rate) == 0.1 / 3
+    @test get_value(best, :beta1) == 0.8 && get_value(best, :learning_rate) == 0.1 / 3
     @test failure(() -> deepcopy(optimizer)).text == "optimizer: is closed"
 end
 
@@ -282,7 +295,7 @@ end
     grown = add_parameters!(old, model; names = ["a", "b"], groups = [0, 1])
     @test occursin("add_parameters!", failure(() -> deepcopy(old)).text)
     copy = deepcopy(Dict(:best => grown))[:best]
-    @test hyper_parameter(copy, :learning_rate; group = 1) == 0.25
+    @test get_value(copy, :learning_rate; group = 1) == 0.25
     update!(copy, model, (ones(Float32, 2), ones(Float32, 2)))
     @test step_count(grown) == 0 && model == (fill(0.75f0, 2), fill(0.75f0, 2))
 end

@@ -88,7 +88,7 @@ for (model, grads) in (((ARRAY,), (GRADIENT,)), ((a = ARRAY,), (a = GRADIENT,)))
     armed = Ref(false)
     adjust!(optimizer, t -> (armed[] && strike(); armed[] = false; 1.0))
     for f in (() -> update!(optimizer, model, grads), () -> step!(optimizer, model, grads; max_norm = 1),
-              () -> push!(updater, model, grads), () -> hyper_parameter(optimizer, :learning_rate))
+              () -> push!(updater, model, grads), () -> get_value(optimizer, :learning_rate))
         f()
         armed[] = true
         print(interrupted(f) ? "i" : "-", still_works(f) ? "w" : "-")

@@ -24,7 +24,7 @@ end
 @testset "pushed gradients have the bits of reduced ones" begin
     whole = on_ranks(comm -> (r = Reducer(comm, REDUCED; fuse_threshold = 4);
                               reduce!(r, gradients_of(rank(comm)); results = nothing);
-                              (gradients(r), gradient_norm(r))), 2)
+                              (gradients(r), norm(r))), 2)
     pushed = on_ranks(2) do comm
         reducer = Reducer(comm, REDUCED; fuse_threshold = 4)
         grads = gradients_of(rank(comm))
@@ -32,9 +32,9 @@ end
         push!(reducer, 2, grads.b)
         push!(reducer, 1, grads.a)
         wait!(reducer)
-        @test is_done(reducer) && statistics(reducer)[1].mode === :dense
-        @test channel_statistics(reducer).bytes_sent > 0
-        (gradients(reducer), gradient_norm(reducer))
+        @test poll(reducer) && bucket_statistics(reducer)[1].mode === :dense
+        @test comm_statistics(reducer).bytes_sent > 0
+        (gradients(reducer), norm(reducer))
     end
     @test whole == pushed
 end

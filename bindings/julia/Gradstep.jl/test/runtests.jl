@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Two ranks need a thread each: julia --threads=2, on two cores (Julia 1.5 starts no more threads than there are). With GRADSTEP_TEST_REPORT a JUnit report of what
-# has passed is written there; a failure ends the run with its own words.
+# has passed is written there; a failure ends the run with its own words. With --depwarn=yes what old names say is tested, too.
 
 using Gradstep
+using LinearAlgebra: LinearAlgebra
 using Serialization: deserialize, serialize
 using Test
 
@@ -14,7 +15,7 @@ include("support.jl")
 
 results = @testset "Gradstep" begin
     for name in ("layout", "models", "optimizers", "accumulators", "schedules", "communicators", "host_communicators",
-                 "reducers", "updaters", "saved_state", "handles", "bfloat16", "processes")
+                 "reducers", "updaters", "saved_state", "handles", "bfloat16", "deprecated", "processes")
         include(name * ".jl")
     end
 end

@@ -65,7 +65,7 @@ end
     @test failure(() -> adjust!(optimizer; no_such_name = t -> 0.125)).status === :INVALID_ARGUMENT
     @test failure(() -> adjust!(optimizer, t -> 0.125; group = 9)).status === :INVALID_ARGUMENT
     @test Gradstep.kept_for_c() == held + 1
-    @test hyper_parameter(optimizer, :learning_rate) == 0.25
+    @test get_value(optimizer, :learning_rate) == 0.25
     adjust!(optimizer, 1)
     @test Gradstep.kept_for_c() == held
     adjust!(optimizer, t -> 0.5)
@@ -114,7 +114,7 @@ end
     updater = Updater(optimizer)
     push!(updater, model, (a = [1.0], b = [1.0]))
     rate[] = 0.25
-    @test hyper_parameter(optimizer, :learning_rate; group = 1) == 0.25
+    @test get_value(optimizer, :learning_rate; group = 1) == 0.25
     adjust!(optimizer, 1; group = 0)
     push!(updater, model, (a = [1.0], b = [1.0]))
     @test (model.a[1], model.b[1]) == (-1.5, -0.75)

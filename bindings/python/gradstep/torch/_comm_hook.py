@@ -143,7 +143,7 @@ class CommHook:
 
     @property
     def reducer(self) -> Reducer:
-        """What exchanges the gradients; parameter i is the i-th of the model. For stats() and residual()."""
+        """What exchanges the gradients; parameter i is the model's i-th. For bucket_statistics() and residual()."""
         return self._reducer
 
     def state_dict(self) -> dict[str, Tensor]:

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 import gradstep
+from gradstep._deprecated import warn_of
 from gradstep.errors import Error, InvalidArgument, InvalidState, Unsupported
 from gradstep.optimizer import StepResult
 from gradstep.torch._arguments import (
@@ -302,14 +303,25 @@ class Optimizer(torch.optim.Optimizer):
         From then on step() is collective, and so are reading `state`, state_dict(), load_state_dict() and copies; edits
         of groups and state must be the same on all ranks. Parameters must be equal on all ranks, and stay so.
 
-        comm: may be shared or closed afterwards; None gathers the state again and ends the sharding.
+        comm: may be shared or closed afterwards. None is deprecated: use unshard().
         gradients: "local" (each rank's own, which the step reduces) or "reduced" (equal already, as under
             DistributedDataParallel).
         average: "mean" or "sum" of local gradients.
         preconditioners: of Shampoo; see gradstep.Optimizer.shard.
         """
+        if comm is None:
+            warn_of("Optimizer.shard(None)", "Optimizer.unshard()")
+            self.unshard()
+            return
         self._follow()
-        sharding = None if comm is None else Sharding(comm, gradients, average, preconditioners)
+        self._deal_out(Sharding(comm, gradients, average, preconditioners))
+
+    def unshard(self) -> None:
+        """Gathers the state on every rank, and ends the sharding. Collective while the state is sharded."""
+        self._follow()
+        self._deal_out(None)
+
+    def _deal_out(self, sharding: Sharding | None) -> None:
         if self._sharding is None and (self._viewed or self._shown.handed_out):
             self._rebuild(sharding=sharding)  # views that users may have keep their memory
             self._viewed = False
@@ -318,7 +330,7 @@ class Optimizer(torch.optim.Optimizer):
             sharding.attach(self._layout.parts.values())
         else:
             for part in self._layout.parts.values():
-                part.optimizer.shard(None)
+                part.optimizer.unshard()
         self._sharding = sharding
         self._shown.start_anew(self._layout.parts.values(), readable=self._is_readable)
 

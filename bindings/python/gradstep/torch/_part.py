@@ -212,7 +212,7 @@ class Part:
         if lent is None:
             with torch.inference_mode(False):
                 lent = torch.zeros(1, dtype=torch.float64, device=self.device)
-            self.optimizer.set_array(name, lent, local)
+            self.optimizer.set_tensor(name, lent, local)
             self._lent[name, local] = lent
             self.version += 1  # momentum needs a buffer
             self.pushed[local].pop(name, None)
@@ -394,7 +394,7 @@ class Part:
                 if lent is None:
                     self.optimizer.set_value("dampening", pushed["dampening"], local)
                 else:
-                    self.optimizer.set_array("dampening", lent, local)
+                    self.optimizer.set_tensor("dampening", lent, local)
 
     def _kept(self, i: int) -> Iterator[tuple[str, str]]:
         """torch's and gradstep's name of each state that gradstep keeps of parameter i."""

@@ -299,7 +299,7 @@ impl candle_nn::Optimizer for Trainer {
 
     /// That of group 0; NaN with a rule that has none.
     fn learning_rate(&self) -> f64 {
-        self.updater.parts().optimizer.value("learning_rate", 0).unwrap_or(f64::NAN)
+        self.updater.parts().optimizer.get_value("learning_rate", 0).unwrap_or(f64::NAN)
     }
 
     /// That of all groups. If it is refused, the next step returns the error.

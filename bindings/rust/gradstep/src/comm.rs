@@ -190,11 +190,24 @@ impl Communicator {
     ///
     /// # Errors
     /// See comm.h.
-    pub unsafe fn from_mpi(context: &Context, comm: *const c_void, options: CommOptions) -> Result<Self> {
+    pub unsafe fn wrap_mpi(context: &Context, comm: *const c_void, options: CommOptions) -> Result<Self> {
         let (options, mut out) = (options.to_c()?, null_mut());
         // SAFETY: the caller's promise.
         check(unsafe { sys::gradstep_comm_wrap_mpi_ex(context.as_ptr(), comm, &options, &mut out) })?;
         Self::from_c(out)
+    }
+
+    /// The old name of [`Communicator::wrap_mpi`].
+    ///
+    /// # Safety
+    /// As [`Communicator::wrap_mpi`].
+    ///
+    /// # Errors
+    /// As [`Communicator::wrap_mpi`].
+    #[deprecated(note = "use wrap_mpi")]
+    pub unsafe fn from_mpi(context: &Context, comm: *const c_void, options: CommOptions) -> Result<Self> {
+        // SAFETY: the caller's promise.
+        unsafe { Self::wrap_mpi(context, comm, options) }
     }
 
     /// A communicator of these ranks, whose memory of CUDA device `device` travels by NCCL; collective.
@@ -367,17 +380,28 @@ impl Communicator {
         check(unsafe { sys::gradstep_comm_abort(self.as_ptr()) })
     }
 
-    /// Ok, or the error that broke the communicator. Any thread.
-    ///
-    /// # Errors
-    /// That error.
-    pub fn status(&self) -> Result<()> {
+    /// The error that broke the communicator. Any thread.
+    #[must_use]
+    pub fn error(&self) -> Option<Error> {
         let mut status = sys::GRADSTEP_OK;
         // SAFETY: status is written, and text into its buffer.
         let text = crate::library::text(|buf, cap, len| unsafe {
             sys::gradstep_comm_status(self.as_ptr(), &mut status, buf, cap, len)
-        })?;
-        if status == sys::GRADSTEP_OK { Ok(()) } else { Err(Error::new(status, text)) }
+        });
+        match text {
+            Ok(_) if status == sys::GRADSTEP_OK => None,
+            Ok(text) => Some(Error::new(status, text)),
+            Err(error) => Some(error),
+        }
+    }
+
+    /// The old name of [`Communicator::error`].
+    ///
+    /// # Errors
+    /// The error that broke the communicator.
+    #[deprecated(note = "use error")]
+    pub fn status(&self) -> Result<()> {
+        self.error().map_or(Ok(()), Err)
     }
 
     /// What the communicator has done.

@@ -15,7 +15,7 @@ impl CostOptions {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Callback`] (parallel_for).
-    pub fn measured(self, context: &Context) -> Result<Self> {
+    pub fn measure(self, context: &Context) -> Result<Self> {
         let mut raw = self.to_c()?;
         // SAFETY: the struct is written.
         check(unsafe { sys::gradstep_cost_options_measure(&mut raw, context.as_ptr()) })?;
@@ -29,6 +29,15 @@ impl CostOptions {
             .multiply_seconds(raw.multiply_seconds)
             .encode_seconds(raw.encode_seconds)
             .decode_seconds(raw.decode_seconds))
+    }
+
+    /// The old name of [`CostOptions::measure`].
+    ///
+    /// # Errors
+    /// As [`CostOptions::measure`].
+    #[deprecated(note = "use measure")]
+    pub fn measured(self, context: &Context) -> Result<Self> {
+        self.measure(context)
     }
 
     /// What each mode costs by each algorithm.

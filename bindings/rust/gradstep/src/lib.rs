@@ -113,10 +113,12 @@ pub use context::{Allocate, Context, ContextBuilder};
 pub use error::{Error, Result};
 #[cfg(feature = "dlopen")]
 pub use library::load;
-pub use library::{backend_available, backend_status, build_info, load_plugin, version};
+#[allow(deprecated)]
+pub use library::load_plugin;
+pub use library::{backend_available, backend_status, build_info, load_backend, version};
 pub use metrics::Metric;
 pub use named_rule::NamedRule;
-pub use optimizer::Optimizer;
+pub use optimizer::{Optimizer, Ranks};
 pub use options::Candidates;
 pub use parameter::Parameter;
 pub use reducer::Reducer;

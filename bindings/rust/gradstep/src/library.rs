@@ -110,11 +110,24 @@ pub fn backend_status(name: &str) -> Result<String> {
 ///
 /// # Errors
 /// [`Error::BackendUnavailable`]: the loader's words, or it belongs to another build of gradstep.
-pub unsafe fn load_plugin(path: impl AsRef<Path>) -> Result<()> {
+pub unsafe fn load_backend(path: impl AsRef<Path>) -> Result<()> {
     ready()?;
     let path = c_string("path", path.as_ref().as_os_str().as_bytes())?;
     // SAFETY: a text that ends with a NUL; the rest is the caller's promise.
     check(unsafe { sys::gradstep_backend_load(path.as_ptr()) })
+}
+
+/// The old name of [`load_backend`].
+///
+/// # Safety
+/// As [`load_backend`].
+///
+/// # Errors
+/// As [`load_backend`].
+#[deprecated(note = "use load_backend")]
+pub unsafe fn load_plugin(path: impl AsRef<Path>) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { load_backend(path) }
 }
 
 /// Bytes of C's, `(buf, cap, len)`: asks for their number, then for them, and again if they have grown in between.

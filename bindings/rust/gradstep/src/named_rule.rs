@@ -60,7 +60,7 @@ macro_rules! named_options {
     }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Default)]
-        pub struct $name { $($field: Option<$type>,)* }
+        pub struct $name { $(pub(crate) $field: Option<$type>,)* }
 
         impl $name {
             /// The rule with what it must be given, and defaults.

@@ -3,7 +3,7 @@
 //! Update rules on the host's own parameters.
 
 use std::ffi::c_void;
-use std::ptr::{NonNull, null_mut};
+use std::ptr::{NonNull, null, null_mut};
 
 use crate::c_types::{Memory, ShardingOptions};
 use crate::comm::Communicator;
@@ -32,6 +32,35 @@ pub struct Optimizer {
 
 handle!(Optimizer: gradstep_optimizer, gradstep_optimizer_destroy);
 streams!(Optimizer);
+
+/// The ranks that an optimizer's state is dealt out to, for [`Optimizer::shard`]: a `&Communicator` or a `&mut Reducer`.
+pub trait Ranks: sealed::Attach {}
+impl Ranks for &Communicator {}
+impl Ranks for &mut Reducer {}
+
+mod sealed {
+    use super::{Communicator, Optimizer, Reducer, Result, ShardingOptions, check, sys};
+
+    pub trait Attach {
+        fn attach(self, optimizer: &mut Optimizer, options: &ShardingOptions) -> Result<()>;
+    }
+
+    impl Attach for &Communicator {
+        fn attach(self, optimizer: &mut Optimizer, options: &ShardingOptions) -> Result<()> {
+            let options = options.to_c()?;
+            // SAFETY: two handles, and options that live during the call.
+            check(unsafe { sys::gradstep_optimizer_attach_comm(optimizer.as_ptr(), self.as_ptr(), &options) })
+        }
+    }
+
+    impl Attach for &mut Reducer {
+        fn attach(self, optimizer: &mut Optimizer, options: &ShardingOptions) -> Result<()> {
+            let options = options.to_c()?;
+            // SAFETY: two handles, and options that live during the call.
+            check(unsafe { sys::gradstep_optimizer_attach_reducer(optimizer.as_ptr(), self.as_ptr(), &options) })
+        }
+    }
+}
 
 /// None is -1: all groups.
 fn c_group(group: Option<i32>) -> i32 {
@@ -219,11 +248,20 @@ impl Optimizer {
     ///
     /// # Errors
     /// As [`Optimizer::set_value`]; [`Error::Numeric`], [`Error::Callback`]: a schedule.
-    pub fn value(&self, name: &str, group: i32) -> Result<f64> {
+    pub fn get_value(&self, name: &str, group: i32) -> Result<f64> {
         let (name, mut value) = (c_string("name", name)?, 0.0);
         // SAFETY: the name ends with a NUL, the value is written.
         check(unsafe { sys::gradstep_optimizer_get_value(self.as_ptr(), group, name.as_ptr(), &mut value) })?;
         Ok(value)
+    }
+
+    /// The old name of [`Optimizer::get_value`].
+    ///
+    /// # Errors
+    /// As [`Optimizer::get_value`].
+    #[deprecated(note = "use get_value")]
+    pub fn value(&self, name: &str, group: i32) -> Result<f64> {
+        self.get_value(name, group)
     }
 
     /// Makes [`Optimizer::step_count`] `count`.
@@ -271,7 +309,7 @@ impl Optimizer {
     /// [`Error::Unsupported`]: stored in another form, or sharded: see [`Optimizer::get_state`].
     pub fn state(&self, index: usize, name: &str) -> Result<Tensor<'_>> {
         // SAFETY: valid as long as the handle. What writes there or replaces the memory takes &mut self: steps, loads,
-        // setters of state and of hyper-parameters, attach_comm. What takes &self and may install roots that are due, as
+        // setters of state and of hyper-parameters, shard. What takes &self and may install roots that are due, as
         // this call itself, has none left to install at the same step count.
         self.view(index, name).map(|view| unsafe { Tensor::from_c(view) })
     }
@@ -332,26 +370,44 @@ impl Optimizer {
         check(unsafe { sys::gradstep_optimizer_copy_state(self.as_ptr(), source.as_ptr()) })
     }
 
-    /// Collective: deals the state out to the ranks of the communicator; None gathers it and ends that.
+    /// Collective: deals the state out to the ranks of a `&Communicator`, and steps are collective from then on; or to
+    /// those of a `&mut Reducer` of the same parameters, which from then on brings each of them its share of the
+    /// gradients. An updater of that reducer and this optimizer makes the steps.
     ///
     /// # Errors
     /// With nothing changed on any rank; see sharding.h.
-    pub fn attach_comm(&mut self, comm: Option<&Communicator>, options: &ShardingOptions) -> Result<()> {
-        let options = options.to_c()?;
-        let comm = comm.map_or(null_mut(), Communicator::as_ptr);
-        // SAFETY: two handles, and options that live during the call.
-        check(unsafe { sys::gradstep_optimizer_attach_comm(self.as_ptr(), comm, &options) })
+    pub fn shard(&mut self, ranks: impl Ranks, options: &ShardingOptions) -> Result<()> {
+        ranks.attach(self, options)
     }
 
-    /// Collective: deals the state out to the ranks of a reducer of the same parameters, which from then on brings each
-    /// of them its share of the gradients; an updater of both makes the steps.
+    /// Gathers the state on every rank again. Collective while it is sharded.
     ///
     /// # Errors
-    /// With nothing changed on any rank; see sharding.h.
+    /// As [`Optimizer::shard`].
+    pub fn unshard(&mut self) -> Result<()> {
+        // SAFETY: a handle, and no options.
+        check(unsafe { sys::gradstep_optimizer_attach_comm(self.as_ptr(), null_mut(), null()) })
+    }
+
+    /// The old name of [`Optimizer::shard`] and [`Optimizer::unshard`].
+    ///
+    /// # Errors
+    /// As theirs.
+    #[deprecated(note = "use shard, or unshard for None")]
+    pub fn attach_comm(&mut self, comm: Option<&Communicator>, options: &ShardingOptions) -> Result<()> {
+        match comm {
+            Some(comm) => self.shard(comm, options),
+            None => self.unshard(),
+        }
+    }
+
+    /// The old name of [`Optimizer::shard`].
+    ///
+    /// # Errors
+    /// As [`Optimizer::shard`].
+    #[deprecated(note = "use shard")]
     pub fn attach_reducer(&mut self, reducer: &mut Reducer, options: &ShardingOptions) -> Result<()> {
-        let options = options.to_c()?;
-        // SAFETY: two handles, and options that live during the call.
-        check(unsafe { sys::gradstep_optimizer_attach_reducer(self.as_ptr(), reducer.as_ptr(), &options) })
+        self.shard(reducer, options)
     }
 
     /// Counters, and what a Shampoo knows about its roots.

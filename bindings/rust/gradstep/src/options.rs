@@ -93,7 +93,7 @@ macro_rules! options {
     }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, Copy, PartialEq, Default)]
-        pub struct $name { $($field: Option<$type>,)* }
+        pub struct $name { $(pub(crate) $field: Option<$type>,)* }
 
         impl $name {
             $($(#[$doc])*

@@ -204,12 +204,21 @@ impl Reducer {
     ///
     /// # Errors
     /// [`Error::InvalidState`]: in use.
-    pub fn buckets(&self) -> Result<Vec<BucketStatistics>> {
+    pub fn bucket_statistics(&self) -> Result<Vec<BucketStatistics>> {
         // SAFETY: as many records as the count says, or none.
         let records = records(BucketStatistics::blank(), |records, size, capacity, count| unsafe {
             sys::gradstep_reducer_stats(self.as_ptr(), records, size, capacity, count)
         })?;
         Ok(records.iter().map(BucketStatistics::from_c).collect())
+    }
+
+    /// The old name of [`Reducer::bucket_statistics`].
+    ///
+    /// # Errors
+    /// As [`Reducer::bucket_statistics`].
+    #[deprecated(note = "use bucket_statistics")]
+    pub fn buckets(&self) -> Result<Vec<BucketStatistics>> {
+        self.bucket_statistics()
     }
 
     /// What the reducer's own channel has done.

@@ -179,6 +179,38 @@ rule! {
 }
 
 rule! {
+    /// AdamW. Source: Kingma and Ba 2015, algorithm 1; AdamW: Loshchilov and Hutter 2019; AMSGrad: Reddi, Kale and
+    /// Kumar 2018. Adam with decoupled_weight_decay.
+    ///
+    /// ```text
+    /// m = beta1 * m + (1 - beta1) * g
+    /// v = beta2 * v + (1 - beta2) * g^2
+    /// standard: p = p - learning_rate * (m / (1 - beta1^(t+1))) / (sqrt(v / (1 - beta2^(t+1))) + epsilon)
+    /// tf: p = p - learning_rate * sqrt(1 - beta2^(t+1)) / (1 - beta1^(t+1)) * m / (sqrt(v) + epsilon)
+    /// ```
+    ///
+    /// State exp_avg, exp_avg_sq, max_exp_avg_sq.
+    AdamW by "adamw" of (learning_rate) {
+        /// Step size; >= 0, must be given.
+        learning_rate: f64,
+        /// Share of the mean that a step keeps; in [0, 1), default 0.9.
+        beta1: f64,
+        /// Share of the mean square that a step keeps; in [0, 1), default 0.999.
+        beta2: f64,
+        /// Keeps the denominator from zero; >= 0, default 1e-8.
+        epsilon: f64,
+        /// Times p is added to the gradient, or see decoupled_weight_decay; >= 0, default 0.
+        weight_decay: f64,
+        /// Tf: epsilon joins sqrt(v) before the correction (TensorFlow, Lingvo).
+        bias_correction: BiasCorrection,
+        /// Subtracts learning_rate * weight_decay * p instead (AdamW); default true.
+        decoupled_weight_decay: bool,
+        /// Puts the largest v so far under the root.
+        amsgrad: bool,
+    }
+}
+
+rule! {
     /// Lion. Source: Chen et al. 2023, Symbolic Discovery of Optimization Algorithms, algorithm 2; the numbers of
     /// optax.
     ///
@@ -1004,7 +1036,7 @@ rule! {
 #[non_exhaustive]
 pub enum MarsForm {
     /// `adamw`.
-    Adamw,
+    AdamW,
     /// `lion`.
     Lion,
 }
@@ -1080,7 +1112,7 @@ rule! {
 #[non_exhaustive]
 pub enum ScheduleFreeInner {
     /// `adamw`.
-    Adamw,
+    AdamW,
     /// `sgd`.
     SGD,
     /// `radam`.

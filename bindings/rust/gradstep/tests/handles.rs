@@ -3,8 +3,9 @@
 //! What each handle promises, over the border and back.
 
 use gradstep::{
-    Accumulator, AccumulatorOptions, Adam, Communicator, Context, DecayMode, Error, Lamb, Lion, LoadOptions, NamedRule,
-    Optimizer, Parameter, ReduceOp, Rule, Schedule, Sgd, Shampoo, StateDtype, StepOptions, Tensor, TensorMut,
+    Accumulator, AccumulatorOptions, Adam, AdamW, Communicator, Context, DecayMode, Error, Lamb, Lion, LoadOptions,
+    NamedRule, Optimizer, Parameter, ReduceOp, Rule, Schedule, Sgd, Shampoo, StateDtype, StepOptions, Tensor,
+    TensorMut,
 };
 
 fn sgd(context: &Context, rule: &Sgd) -> Optimizer {
@@ -30,6 +31,29 @@ fn rules_with_structs_in_c_take_the_options_of_all_and_go_by_group() -> Result<(
     // Adam's first step is as long as the learning rate; half of the weight decays, whatever the learning rate is.
     assert!((first[0] - 0.25).abs() < 1e-6, "{first:?}");
     assert_eq!(second, [-1.0]);
+    Ok(())
+}
+
+#[test]
+fn adamw_is_a_name_and_shampoo_takes_its_place() -> Result<(), Error> {
+    let context = Context::new()?;
+    let stepped = |rule: &dyn Fn() -> gradstep::Result<Optimizer>| -> gradstep::Result<[f32; 2]> {
+        let (mut optimizer, mut weight) = (rule()?, [1.0, -1.0]);
+        for gradient in [[0.5, 2.0], [-1.0, 2.0]] {
+            step(&mut optimizer, &mut weight, &gradient)?;
+        }
+        Ok(weight)
+    };
+    let schema = [Parameter::new(&[2]).name("w")];
+    let adamw = AdamW::new(0.25).beta1(0.0).beta2(0.5).epsilon(0.125).weight_decay(0.5);
+    let adam = Adam::new(0.25).beta1(0.0).beta2(0.5).epsilon(0.125).weight_decay(0.5).decoupled_weight_decay(true);
+    let expected = stepped(&|| Optimizer::new(&context, &adam, &schema))?;
+    assert_eq!(stepped(&|| Optimizer::new(&context, &adamw, &schema))?, expected);
+    assert_eq!(stepped(&|| Optimizer::new(&context, &NamedRule::from(adamw), &schema))?, expected);
+    // Without matrices, and without a mean over the steps, Shampoo's step is that of its grafting rule.
+    let shampoo = Shampoo::from_adamw(&adamw).precondition(0.0);
+    let found = stepped(&|| Optimizer::new(&context, &shampoo, &schema))?;
+    assert!(found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-6), "{found:?}");
     Ok(())
 }
 
@@ -281,7 +305,7 @@ fn a_second_thread_on_a_handle_gets_invalid_state() {
     });
     optimizer.set_schedule("learning_rate", None, &schedule).unwrap();
     std::thread::scope(|scope| {
-        let first = scope.spawn(|| optimizer.value("learning_rate", 0));
+        let first = scope.spawn(|| optimizer.get_value("learning_rate", 0));
         inside.recv().unwrap();
         assert!(matches!(optimizer.step_count(), Err(Error::InvalidState(_))));
         leave.send(()).unwrap();
@@ -386,7 +410,7 @@ fn an_abort_ends_the_call_of_another_thread() {
         ranks[0].abort().unwrap();
         assert!(matches!(waiting.join().unwrap(), Err(Error::Aborted(_))));
     });
-    assert!(matches!(ranks[0].status(), Err(Error::Aborted(_))));
+    assert!(matches!(ranks[0].error(), Some(Error::Aborted(_))));
 }
 
 #[test]

@@ -196,7 +196,7 @@ fn a_callback_that_calls_its_own_handle_gets_invalid_state() {
     handle.set_schedule("learning_rate", None, &schedule).unwrap();
     let handle = Arc::new(handle);
     *optimizer.lock().unwrap() = Some(handle.clone());
-    assert_eq!(handle.value("learning_rate", 0), Ok(0.25));
+    assert_eq!(handle.get_value("learning_rate", 0), Ok(0.25));
     assert!(matches!(told.recv().unwrap(), Some(Err(Error::InvalidState(_)))));
     optimizer.lock().unwrap().take();
 }
@@ -213,7 +213,7 @@ fn a_handle_dropped_by_a_callback_during_its_own_call_ends_the_call_first() {
     handle.set_schedule("learning_rate", None, &schedule).unwrap();
     let handle = Arc::new(handle);
     *optimizer.lock().unwrap() = Some(handle.clone());
-    assert_eq!(handle.value("learning_rate", 0), Ok(0.25));
+    assert_eq!(handle.get_value("learning_rate", 0), Ok(0.25));
     assert_eq!(Arc::strong_count(&handle), 1);
 }
 
@@ -223,7 +223,7 @@ fn many_threads_on_one_handle_work_or_get_invalid_state() {
     let counts = on_ranks(vec![(); 4], |_, ()| {
         let mut worked = 0;
         for _ in 0..500 {
-            match optimizer.memory().and_then(|_| optimizer.value("momentum", 0)) {
+            match optimizer.memory().and_then(|_| optimizer.get_value("momentum", 0)) {
                 Ok(value) => worked += usize::from(value == 0.5),
                 Err(error) => assert!(matches!(error, Error::InvalidState(_)), "{error}"),
             }

@@ -65,7 +65,7 @@ fn a_window_is_pushed_gradient_by_gradient() {
         assert_eq!(reducer.poll(), Ok(true));
         let views = reducer.gradients().unwrap();
         assert_eq!((views[0].as_slice::<f32>(), views[1].as_slice::<f32>()), (Some(&[3.0, 1.5][..]), Some(&[6.0][..])));
-        let buckets = reducer.buckets().unwrap();
+        let buckets = reducer.bucket_statistics().unwrap();
         assert_eq!(buckets.iter().map(|bucket| bucket.elements).collect::<Vec<_>>(), [1, 2]);
         assert!(buckets.iter().all(|bucket| bucket.exchanges == 1 && bucket.mode == ReducerMode::Dense));
         assert_ne!(buckets[0].algorithm, ExchangeAlgorithm::None);
@@ -176,7 +176,7 @@ fn a_reducer_brings_each_rank_its_share() {
             let mut parts = parts(&context, &comm);
             if is_sharded {
                 let reducer = parts.reducer.as_mut().unwrap();
-                parts.optimizer.attach_reducer(reducer, &ShardingOptions::default()).unwrap();
+                parts.optimizer.shard(reducer, &ShardingOptions::default()).unwrap();
             }
             let mut updater = Updater::new(&context, parts, &UpdaterOptions::default()).unwrap();
             let mut weight = [1.0f32, 2.0];
@@ -294,5 +294,5 @@ fn costs_are_predicted_from_numbers() {
     assert_eq!(bytes(ReducerMode::Dense), 2 * bytes(ReducerMode::Half));
     let error = options.ranks_per_host(3).predict().unwrap_err();
     assert!(matches!(&error, Error::InvalidArgument(text) if text.contains("ranks_per_host")), "{error}");
-    assert!(options.measured(&Context::new().unwrap()).unwrap().predict().is_ok());
+    assert!(options.measure(&Context::new().unwrap()).unwrap().predict().is_ok());
 }

@@ -282,7 +282,7 @@ impl<'a> Rank<'a> {
             "state" => self.state(line.need("name")?)?,
             "value" => {
                 let optimizer = self.handles.lend().optimizer()?;
-                number(optimizer.value(line.need("name")?, line.value("group", 0)?)?).to_vec()
+                number(optimizer.get_value(line.need("name")?, line.value("group", 0)?)?).to_vec()
             }
             "step_count" => self.handles.lend().optimizer()?.step_count()?.to_le_bytes().to_vec(),
             "window" => {

@@ -64,17 +64,41 @@ public final class Gradstep {
    * @param name "cpu", "cuda", "self", "local", "shm", "host", "gloo", "mpi" or "nccl"
    * @return false also for unknown names
    */
-  public static boolean isAvailable(String name) {
+  public static boolean backendAvailable(String name) {
     return core.backend_available(name) != 0;
+  }
+
+  /**
+   * The old name of {@link #backendAvailable}.
+   *
+   * @param name as of {@link #backendAvailable}
+   * @return whether it can be used
+   * @deprecated use backendAvailable
+   */
+  @Deprecated
+  public static boolean isAvailable(String name) {
+    return backendAvailable(name);
   }
 
   /**
    * Why a backend or engine is or is not available.
    *
-   * @param name as of {@link #isAvailable}
+   * @param name as of {@link #backendAvailable}
    * @return "ok", or the loader's words
    */
-  public static String availability(String name) {
+  public static String backendStatus(String name) {
     return Text.read(bytes -> core.backend_status(name, bytes));
+  }
+
+  /**
+   * The old name of {@link #backendStatus}.
+   *
+   * @param name as of {@link #backendAvailable}
+   * @return "ok", or the reason
+   * @deprecated use backendStatus
+   */
+  @Deprecated
+  public static String availability(String name) {
+    return backendStatus(name);
   }
 }

@@ -80,7 +80,7 @@ public final class Optimizer extends StatefulHandle {
 
   /**
    * By the name of a rule, such as {@code "lion"}, for configurations.
-   * {@link RuleDescription#all} lists the rules and their options.
+   * {@link RuleDescription#describeRules} lists the rules and their options.
    *
    * @param context whose threads work
    * @param rule the name
@@ -461,7 +461,7 @@ public final class Optimizer extends StatefulHandle {
    * @param reducer of the same parameters
    * @param options null = defaults
    */
-  public void shardWith(Reducer reducer, ShardingOptions options) {
+  public void shard(Reducer reducer, ShardingOptions options) {
     long address = resource.enterAlone();
     try {
       reducer.call(reducers -> core.optimizer_attach_reducer(address, reducers, ShardingOptions.struct(options)));
@@ -471,10 +471,26 @@ public final class Optimizer extends StatefulHandle {
   }
 
   /**
-   * Deals the state out to the ranks of a communicator, or with null gathers it again. Collective; from then on steps
-   * are, too.
+   * The old name of {@link #shard(Reducer, ShardingOptions)}.
    *
-   * @param comm may be shared, or closed afterwards; null = no sharding any more
+   * @param reducer of the same parameters
+   * @param options null = defaults
+   * @deprecated use shard
+   */
+  @Deprecated
+  public void shardWith(Reducer reducer, ShardingOptions options) {
+    shard(reducer, options);
+  }
+
+  /** Gathers the state on every rank again. Collective while it is sharded. */
+  public void unshard() {
+    shard((Communicator) null, null);
+  }
+
+  /**
+   * Deals the state out to the ranks of a communicator. Collective; from then on steps are, too.
+   *
+   * @param comm may be shared, or closed afterwards; null, which is deprecated = {@link #unshard}
    * @param options null = defaults
    */
   public void shard(Communicator comm, ShardingOptions options) {

@@ -178,8 +178,19 @@ public final class Reducer extends StatefulHandle {
    *
    * @return one for each bucket, in the order in which they leave
    */
-  public List<BucketStatistics> buckets() {
+  public List<BucketStatistics> bucketStatistics() {
     return ask(BucketStatistics::of);
+  }
+
+  /**
+   * The old name of {@link #bucketStatistics}.
+   *
+   * @return one for each bucket
+   * @deprecated use bucketStatistics
+   */
+  @Deprecated
+  public List<BucketStatistics> buckets() {
+    return bucketStatistics();
   }
 
   /**
@@ -187,8 +198,19 @@ public final class Reducer extends StatefulHandle {
    *
    * @return counts since creation
    */
-  public CommunicatorStatistics statistics() {
+  public CommunicatorStatistics commStatistics() {
     return ask(address -> CommunicatorStatistics.read(struct -> core.reducer_comm_stats(address, struct)));
+  }
+
+  /**
+   * The old name of {@link #commStatistics}.
+   *
+   * @return what the channel has done
+   * @deprecated use commStatistics
+   */
+  @Deprecated
+  public CommunicatorStatistics statistics() {
+    return commStatistics();
   }
 
   /**

@@ -61,9 +61,33 @@ public record RuleDescription(
    * @param text of the rule
    * @return the rule's name
    */
-  public static String define(Context context, String text) {
+  public static String defineRule(Context context, String text) {
     Handle.present(context, "context");
     return Text.of(Text.bytes(bytes -> context.call(address -> core.rule_define(address, text, bytes))));
+  }
+
+  /**
+   * The old name of {@link #defineRule}.
+   *
+   * @param context any; its log gets a line
+   * @param text of the rule
+   * @return the rule's name
+   * @deprecated use defineRule
+   */
+  @Deprecated
+  public static String define(Context context, String text) {
+    return defineRule(context, text);
+  }
+
+  /**
+   * The old name of {@link #describeRules}.
+   *
+   * @return one for each rule
+   * @deprecated use describeRules
+   */
+  @Deprecated
+  public static List<RuleDescription> all() {
+    return describeRules();
   }
 
   /**
@@ -71,7 +95,7 @@ public record RuleDescription(
    *
    * @return one for each
    */
-  public static List<RuleDescription> all() {
+  public static List<RuleDescription> describeRules() {
     List<RuleDescription> rules = new ArrayList<>();
     long count = core.rule_count();
     for (long i = 0; i < count; i++) {

@@ -326,10 +326,10 @@ class ContextTest {
     assertTrue(Gradstep.version().matches("[0-9]+\\.[0-9]+\\.[0-9]+.*"), Gradstep.version());
     assertEquals(core.ABI_VERSION, Gradstep.abiVersion());
     assertTrue(Gradstep.buildInfo().contains("instruction_set"));
-    assertTrue(Gradstep.isAvailable("shm"));
-    assertEquals("ok", Gradstep.availability("cpu"));
-    assertFalse(Gradstep.isAvailable("pigeon"));
-    assertThrows(IllegalArgumentException.class, () -> Gradstep.availability("pigeon"));
+    assertTrue(Gradstep.backendAvailable("shm"));
+    assertEquals("ok", Gradstep.backendStatus("cpu"));
+    assertFalse(Gradstep.backendAvailable("pigeon"));
+    assertThrows(IllegalArgumentException.class, () -> Gradstep.backendStatus("pigeon"));
     assertEquals("GRADSTEP_ERR_BACKEND_UNAVAILABLE", assertThrows(GradstepException.class,
         () -> Gradstep.loadBackend(Path.of("/nowhere/plugin.so"))).statusName());
   }
@@ -356,7 +356,7 @@ class ContextTest {
     for (String engine : List.of("gloo", "mpi")) {
       String file = "/org/gradstep/native/linux-" + System.getProperty("os.arch") + "/libgradstep_" + engine + ".so";
       if (ContextTest.class.getResource(file) != null) {
-        assertTrue(Gradstep.isAvailable(engine), () -> engine + ": " + Gradstep.availability(engine));
+        assertTrue(Gradstep.backendAvailable(engine), () -> engine + ": " + Gradstep.backendStatus(engine));
       }
     }
   }

@@ -76,6 +76,10 @@ class OptimizerTest {
           stepped(Optimizer.byName(context, "lamb",
               Map.of("learning_rate", 0.5, "weight_decay", 0.25, "decay_mode", "coupled"), PAIR)),
           stepped(Optimizer.create(context, lamb, PAIR)));
+      assertArrayEquals(
+          stepped(Optimizer.byName(context, "adam",
+              Map.of("learning_rate", 0.5, "weight_decay", 0.25, "decoupled_weight_decay", true), PAIR)),
+          stepped(Optimizer.create(context, AdamWOptions.builder(0.5).weightDecay(0.25).build(), PAIR)));
       assertArrayEquals(stepped(Optimizer.create(context, lamb, PAIR)),
           stepped(Optimizer.byGroup(context, List.of(new Optimizer.GroupRule(lamb)), PAIR)));
       assertTrue(assertThrows(IllegalArgumentException.class,
@@ -114,10 +118,10 @@ class OptimizerTest {
         + "m = share * m + (1 - share) * g\np = p - learning_rate * m\n";
     FloatBuffer memory = floats(1, 2);
     try (Context context = new Context(1)) {
-      String name = RuleDescription.define(context, text);
+      String name = RuleDescription.defineRule(context, text);
       assertEquals("java_momentum", name);
-      assertEquals(name, RuleDescription.define(context, text));
-      assertTrue(RuleDescription.all().stream().anyMatch(
+      assertEquals(name, RuleDescription.defineRule(context, text));
+      assertTrue(RuleDescription.describeRules().stream().anyMatch(
           rule -> rule.name().equals(name) && rule.formula().equals(text) && rule.states().equals(List.of("m"))));
       try (Optimizer optimizer = Optimizer.byName(context, name, Map.of("learning_rate", 2), PAIR);
           TensorList params = TensorList.of(memory);
@@ -126,14 +130,14 @@ class OptimizerTest {
         assertArrayEquals(new float[] {0.5f, 3}, values(memory));
       }
       assertTrue(assertThrows(IllegalArgumentException.class,
-          () -> RuleDescription.define(context, "rule java_bad\np = p + q")).getMessage().contains(
+          () -> RuleDescription.defineRule(context, "rule java_bad\np = p + q")).getMessage().contains(
           "line 2, column 9: expected one of g, p, t, found 'q'"));
     }
   }
 
   @Test
   void rulesDescribeThemselvesAndAreMadeByTheirDescriptions() {
-    List<RuleDescription> rules = RuleDescription.all();
+    List<RuleDescription> rules = RuleDescription.describeRules();
     RuleDescription adam = rules.stream().filter(rule -> rule.name().equals("adam")).findFirst().orElseThrow();
     assertTrue(adam.source().contains("Kingma"));
     assertTrue(adam.formula().contains("beta1"));
@@ -343,7 +347,7 @@ class OptimizerTest {
 
   @Test
   void aDeviceThatIsNotThereIsNamed() {
-    assumeFalse(Gradstep.isAvailable("cuda"));
+    assumeFalse(Gradstep.backendAvailable("cuda"));
     try (Context context = new Context(1)) {
       GradstepException error = assertThrows(GradstepException.class,
           () -> sgd(context, List.of(PAIR.get(0).on(Device.cuda(0)))));

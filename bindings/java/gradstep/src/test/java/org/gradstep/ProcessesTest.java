@@ -79,7 +79,7 @@ class ProcessesTest {
 
   @Test
   void thoseOfMpirunTrainOneModel(@TempDir Path folder) throws Exception {
-    assumeTrue(Gradstep.isAvailable("mpi") && hasMpirun(), "no plugin of MPI, or no mpirun");
+    assumeTrue(Gradstep.backendAvailable("mpi") && hasMpirun(), "no plugin of MPI, or no mpirun");
     List<String> words = new ArrayList<>(List.of("mpirun", "-n", "2", "--allow-run-as-root", "--oversubscribe"));
     words.addAll(java("mpi"));
     Path output = folder.resolve("output");

@@ -53,11 +53,11 @@ class ReducerTest {
           }
           double squares = 64 + 16 + 204.0 * 204.0; // 204 = 1 + 4 + ... + 64
           assertEquals(Math.sqrt(squares), reducer.norm(), 1e-4);
-          BucketStatistics bucket = reducer.buckets().get(0);
-          assertEquals(66, reducer.buckets().stream().mapToLong(BucketStatistics::elements).sum());
+          BucketStatistics bucket = reducer.bucketStatistics().get(0);
+          assertEquals(66, reducer.bucketStatistics().stream().mapToLong(BucketStatistics::elements).sum());
           assertEquals(1, bucket.exchanges());
           assertTrue(mode == ReducerMode.AUTO || bucket.mode() == mode);
-          assertTrue(reducer.statistics().bytesSent() > 0);
+          assertTrue(reducer.commStatistics().bytesSent() > 0);
         }
       });
     }

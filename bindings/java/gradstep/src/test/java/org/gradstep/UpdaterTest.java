@@ -141,7 +141,7 @@ class UpdaterTest {
       Ranks.run(context, 2, (rank, comm) -> {
         FloatBuffer memory = floats(0, 0);
         try (Optimizer optimizer = sgd(context); Reducer reducer = new Reducer(context, comm, null, MODEL)) {
-          optimizer.shardWith(reducer, null);
+          optimizer.shard(reducer, null);
           try (Updater updater = Updater.builder(context, optimizer).reducer(reducer).build();
               TensorList params = TensorList.of(memory);
               TensorList grads = TensorList.of(floats(2 * rank, 2))) {
@@ -182,7 +182,7 @@ class UpdaterTest {
           Tensor moment = Tensor.of(floats(elements));
           adam.getState(0, "exp_avg", moment);
           assertEquals(0.1f, moment.floats().get(0), 1e-7f); // (1 - beta1) * the mean gradient, 1
-          adam.shard(null, null);
+          adam.unshard();
           assertTrue(adam.memory().stateBytes() >= 2 * 4 * elements);
         }
         found.set(rank, values(memory));
