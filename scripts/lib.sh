@@ -51,6 +51,17 @@ apt_install() {
   as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}" </dev/null
 }
 
+# newest_jdk: the folder of a JDK 22 or later, which has java.lang.foreign; nothing where there is none.
+newest_jdk() {
+  local home version found='' highest=21
+  for home in "${JAVA_HOME:-/}" /usr/lib/jvm/*; do
+    [ -x "$home/bin/javac" ] && [ -e "$home/release" ] || continue
+    version=$(sed -n 's/^JAVA_VERSION="\([0-9]*\).*/\1/p' "$home/release")
+    if [ "${version:-0}" -gt "$highest" ]; then found=$home highest=$version; fi
+  done
+  printf '%s' "$found"
+}
+
 # The compiler cache makes the second build quick; builds work without it. Asked for late: it may just have been installed.
 use_ccache() {
   command -v ccache >/dev/null || return 0

@@ -62,17 +62,11 @@ public final class CallCost {
   }
 
   private static Optimizer sgd(Context context) {
-    try (SgdOptions options = new SgdOptions()) {
-      options.setLearningRate(LEARNING_RATE);
-      return Optimizer.sgd(context, options, MODEL);
-    }
+    return Optimizer.create(context, SgdOptions.builder(LEARNING_RATE).build(), MODEL);
   }
 
   private static Optimizer adam(Context context) {
-    try (AdamOptions options = new AdamOptions()) {
-      options.setLearningRate(LEARNING_RATE);
-      return Optimizer.adam(context, options, MODEL);
-    }
+    return Optimizer.create(context, AdamOptions.builder(LEARNING_RATE).build(), MODEL);
   }
 
   /** Every step took one learning rate off: with SGD exactly, with Adam up to f32 rounding, as in call_cost.c. */

@@ -23,12 +23,11 @@
     NativeLibrary.load();
   }
 %}
-// Structs of options are the public classes of these names. C may read one that close() of another thread has just
-// given up, and setters have no place for a guard as handles have it: so close() forgets the address, and the memory
+// Structs are for the time of a call: options are written into one, results are copied into records of Java's. The memory
 // goes when the object is no longer reachable, which every call takes along.
-%typemap(javaclassmodifiers) SWIGTYPE "public final class"
+%typemap(javaclassmodifiers) SWIGTYPE "final class"
 %typemap(javabody) SWIGTYPE %{
-  private transient long swigCPtr;
+  private final transient long swigCPtr;
 
   $javaclassname(long cPtr, boolean cMemoryOwn) {
     swigCPtr = cPtr;
@@ -38,71 +37,29 @@
   }
 
   static long getCPtr($javaclassname struct) {
-    if (struct == null) {
-      return 0;
-    }
-    long address = struct.swigCPtr; // once: another thread may close it meanwhile
-    if (address == 0) {
-      throw new IllegalStateException("$javaclassname: is closed");
-    }
-    return address;
+    return struct == null ? 0 : struct.swigCPtr;
   }
 %}
-%typemap(javainterfaces) SWIGTYPE "AutoCloseable"
 %typemap(javafinalize) SWIGTYPE ""
-%typemap(javadestruct, methodname="close", methodmodifiers="@Override public") SWIGTYPE {
-    swigCPtr = 0;
-  }
-%typemap(javacode) gradstep_accumulator_options %{
-  /**
-   * The dtype of the sums; without it F32, and F64 for parameters of F64.
-   *
-   * @param dtype F32 or F64
-   */
-  public void setDtype(DType dtype) {
-    core.set_sum_dtype(this, dtype.code, dtype.bits);
-  }
-%}
-// What calls report is copied into records of Java's.
-%define %report(TYPE)
-%typemap(javaclassmodifiers) TYPE "final class"
-%enddef
-%report(gradstep_bucket_statistics)
-%report(gradstep_comm_statistics)
-%report(gradstep_cost)
-%report(gradstep_memory)
-%report(gradstep_metric)
-%report(gradstep_rule)
-%report(gradstep_rule_option)
-%report(gradstep_updater_statistics)
+%typemap(javadestruct) SWIGTYPE ""
 %rename("%(lowercamelcase)s", %$isvariable, %$ismember) "";
 %ignore struct_size;
-%typemap(check) SWIGTYPE* self {
-  if ($1 == nullptr) {
-    SWIG_JavaThrowException(jenv, SWIG_JavaIllegalStateException, "the struct is closed");
-    return $null;
-  }
-}
 %rename("$ignore", %$isvariable, %$ismember, regextarget=1) "^reserved";
-%rename(AccumulatorOptions) gradstep_accumulator_options;
-%rename(AdaGradOptions) gradstep_adagrad_options;
-%rename(AdamOptions) gradstep_adam_options;
+%rename(AccumulatorOptionsStruct) gradstep_accumulator_options;
 %rename(BucketStatisticsStruct) gradstep_bucket_statistics;
-%rename(CommunicatorOptions) gradstep_comm_options;
+%rename(CommunicatorOptionsStruct) gradstep_comm_options;
 %rename(CommunicatorStatisticsStruct) gradstep_comm_statistics;
-%rename(CostOptions) gradstep_cost_options;
+%rename(CostOptionsStruct) gradstep_cost_options;
 %rename(CostStruct) gradstep_cost;
-%rename(LoadOptions) gradstep_load_options;
+%rename(LoadOptionsStruct) gradstep_load_options;
 %rename(OptimizerMemoryStruct) gradstep_memory;
 %rename(MetricStruct) gradstep_metric;
-%rename(ReducerOptions) gradstep_reducer_options;
-%rename(RmsPropOptions) gradstep_rmsprop_options;
+%rename(ReducerOptionsStruct) gradstep_reducer_options;
 %rename(RuleOptionStruct) gradstep_rule_option;
 %rename(RuleStruct) gradstep_rule;
-%rename(SgdOptions) gradstep_sgd_options;
-%rename(ShampooOptions) gradstep_shampoo_options;
-%rename(ShardingOptions) gradstep_sharding_options;
-%rename(UpdaterOptions) gradstep_updater_options;
+%rename(ShampooOptionsStruct) gradstep_shampoo_options;
+%rename(ShardingOptionsStruct) gradstep_sharding_options;
+%rename(UpdaterOptionsStruct) gradstep_updater_options;
 %rename(UpdaterStatisticsStruct) gradstep_updater_statistics;
 
 // Addresses.
@@ -291,6 +248,18 @@
 %ignore gradstep_context_create;
 %ignore gradstep_context_options;
 %ignore gradstep_optimizer_create;
+%ignore gradstep_optimizer_create_adagrad;
+%ignore gradstep_optimizer_create_adam;
+%ignore gradstep_optimizer_create_rmsprop;
+%ignore gradstep_optimizer_create_sgd;
+%ignore gradstep_adagrad_options;
+%ignore gradstep_adagrad_state_bytes;
+%ignore gradstep_adam_options;
+%ignore gradstep_adam_state_bytes;
+%ignore gradstep_rmsprop_options;
+%ignore gradstep_rmsprop_state_bytes;
+%ignore gradstep_sgd_options;
+%ignore gradstep_sgd_state_bytes;
 %ignore gradstep_optimizer_create_by_group;
 %ignore gradstep_optimizer_step_ex;
 %ignore gradstep_optimizer_update;

@@ -10,8 +10,10 @@ package_jar() {
   apt_install "${java_packages[@]}"
   build_manylinux gradstep_java gradstep_gloo -- -DGRADSTEP_BUILD_JAVA=ON
   rm -rf "$maven_repository" "$manylinux_library/java/target"
-  mvn -q -B -ntp -f "$source_tree/bindings/java/pom.xml" "-Dgradstep.build=$manylinux_library" -Dmaven.test.skip=true \
-    -Dmaven.install.skip=true "-DaltDeploymentRepository=packages::file://$maven_repository" deploy </dev/null
+  [ "$(newest_jdk)" ] || say "jar: there is no JDK 22 or later, so it has no segments"
+  JAVA_HOME=$(newest_jdk) mvn -q -B -ntp -f "$source_tree/bindings/java/pom.xml" \
+    "-Dgradstep.build=$manylinux_library" -Dmaven.test.skip=true -Dmaven.install.skip=true \
+    "-DaltDeploymentRepository=packages::file://$maven_repository" deploy </dev/null
 }
 
 # A foreign project takes the artifact from the repository, into a local one that is empty; then its program runs

@@ -8,77 +8,53 @@ import java.util.Arrays;
 import java.util.Locale;
 import java.util.Map;
 import java.util.NoSuchElementException;
-import org.gradstep.Constants;
 
 /** Options by the names of their fields in C. */
 public final class Fields {
-  /** What the enumerators of a field begin with. */
-  private static final Map<String, String> PREFIXES = Map.ofEntries(
-      Map.entry("state_dtype", "STATE_DTYPE_"),
-      Map.entry("epsilon_placement", "EPSILON_PLACEMENT_"),
-      Map.entry("first_step", "SGD_FIRST_STEP_"),
-      Map.entry("bias_correction", "BIAS_CORRECTION_"),
-      Map.entry("graft_type", "GRAFT_TYPE_"),
-      Map.entry("root_method", "ROOT_METHOD_"),
-      Map.entry("root_padding", "ROOT_PADDING_"),
-      Map.entry("refresh", "REFRESH_"),
-      Map.entry("statistics", "SHAMPOO_STATISTICS_"),
-      Map.entry("ridge", "RIDGE_"),
-      Map.entry("AccumulatorOptions.mode", "ACCUMULATE_"),
-      Map.entry("trigger", "TRIGGER_"),
-      Map.entry("nonfinite", "NONFINITE_"),
-      Map.entry("ReducerOptions.mode", "REDUCER_"),
-      Map.entry("average", "AVERAGE_"),
-      Map.entry("half_sum", "HALF_SUM_"),
-      Map.entry("selection", "SELECTION_"),
-      Map.entry("sync", "SYNC_"));
-
   private Fields() {}
 
-  /** Sets every field: numbers, 0 or 1 for bools, and the ends of enumerators' names. */
-  public static <O> O set(O options, Map<String, String> fields) {
-    fields.forEach((name, value) -> set(options, name, value));
-    return options;
+  /** Sets every field of a builder: numbers, 0 or 1 for booleans, and the names of enums' values in lower case. */
+  public static <B> B set(B builder, Map<String, String> fields) {
+    fields.forEach((name, value) -> set(builder, name, value));
+    return builder;
   }
 
   /** Sets one field. */
-  public static void set(Object options, String name, String value) {
-    Method setter = Arrays.stream(options.getClass().getMethods())
-        .filter(method -> method.getName().equals("set" + camelCase(name)))
+  public static void set(Object builder, String name, String value) {
+    Method setter = Arrays.stream(builder.getClass().getMethods())
+        .filter(method -> method.getName().equals(camelCase(name)) && method.getParameterCount() == 1)
         .findFirst()
         .orElseThrow(() -> new NoSuchElementException("there is no key '" + name + "'"));
-    Class<?> type = setter.getParameterTypes()[0];
     try {
-      if (type == double.class) {
-        setter.invoke(options, Double.parseDouble(value));
-      } else if (type == long.class) {
-        setter.invoke(options, Long.parseLong(value));
-      } else {
-        setter.invoke(options, isWord(value) ? enumerator(options, name, value) : Integer.parseInt(value));
-      }
+      setter.invoke(builder, parsed(setter.getParameterTypes()[0], name, value));
     } catch (IllegalAccessException | InvocationTargetException error) {
       throw new IllegalStateException(error);
     }
   }
 
-  private static boolean isWord(String value) {
-    return !value.matches("-?[0-9]+");
-  }
-
-  private static int enumerator(Object options, String name, String word) throws IllegalAccessException {
-    String own = PREFIXES.get(options.getClass().getSimpleName() + "." + name);
-    String prefix = own != null ? own : PREFIXES.get(name);
-    try {
-      return Constants.class.getField(prefix + word.toUpperCase(Locale.ROOT)).getInt(null);
-    } catch (NoSuchFieldException error) {
-      throw new NoSuchElementException(name + ": '" + word + "' is unknown", error);
+  private static Object parsed(Class<?> type, String name, String value) {
+    if (type == boolean.class) {
+      return !value.equals("0");
     }
+    if (type == double.class) {
+      return Double.parseDouble(value);
+    }
+    if (type == long.class) {
+      return Long.parseLong(value);
+    }
+    if (type == int.class) {
+      return Integer.parseInt(value);
+    }
+    return Arrays.stream(type.getEnumConstants())
+        .filter(word -> ((Enum<?>) word).name().equals(value.toUpperCase(Locale.ROOT)))
+        .findFirst()
+        .orElseThrow(() -> new NoSuchElementException(name + ": '" + value + "' is unknown"));
   }
 
   private static String camelCase(String name) {
     StringBuilder camel = new StringBuilder();
     for (String part : name.split("_")) {
-      camel.append(Character.toUpperCase(part.charAt(0))).append(part.substring(1));
+      camel.append(camel.isEmpty() ? part : Character.toUpperCase(part.charAt(0)) + part.substring(1));
     }
     return camel.toString();
   }

@@ -89,7 +89,7 @@ final class Rank {
     } catch (GradstepException error) {
       failure = error;
       found = error.statusName().replace("GRADSTEP_ERR_", "");
-      status = error.status();
+      status = -error.status().ordinal(); // the codes of C count down from OK
     }
     String expected = line.keys().getOrDefault("fails", "OK");
     if (!found.equals(expected)) {
@@ -106,14 +106,13 @@ final class Rank {
           Optimizer.byName(context, line.text("rule"), Rules.options(line.fields("rule")), parameters);
       case "accumulator" -> accumulator = makeAccumulator(line);
       case "reducer" -> {
-        try (ReducerOptions options = Fields.set(new ReducerOptions(), line.fields())) {
-          reducer = new Reducer(context, comm, options, parameters);
-        }
+        ReducerOptions options = Fields.set(ReducerOptions.builder(), line.fields()).build();
+        reducer = new Reducer(context, comm, options, parameters);
       }
       case "updater" -> {
-        try (UpdaterOptions options = Fields.set(new UpdaterOptions(), line.fields())) {
-          updater = new Updater(context, optimizer, accumulator, reducer, options);
-        }
+        UpdaterOptions options = Fields.set(UpdaterOptions.builder(), line.fields()).build();
+        updater = Updater.builder(context, optimizer)
+            .accumulator(accumulator).reducer(reducer).options(options).build();
       }
       case "set" -> optimizer.setValue(line.integer("group", -1), line.text("name"), line.number("value", 0));
       case "schedule" -> optimizer.setSchedule(line.integer("group", -1), line.text("name"), schedule(line));
@@ -160,9 +159,11 @@ final class Rank {
 
   private Accumulator makeAccumulator(Line line) {
     Line window = line.part("schedule.");
-    try (AccumulatorOptions options = Fields.set(new AccumulatorOptions(), line.fields())) {
-      return new Accumulator(context, options, window.keys().isEmpty() ? null : schedule(window), parameters);
+    AccumulatorOptions.Builder options = Fields.set(AccumulatorOptions.builder(), line.fields());
+    if (!window.keys().isEmpty()) {
+      options.schedule(schedule(window));
     }
+    return new Accumulator(context, options.build(), parameters);
   }
 
   private static Schedule schedule(Line line) {

@@ -33,29 +33,15 @@ public final class Rules {
 
   /** An optimizer of the rule, with the options' fields as in {@link Fields}. */
   public static Optimizer create(Context context, String rule, Map<String, String> fields, List<Parameter> parameters) {
-    switch (rule) {
-      case "sgd":
-        try (SgdOptions options = Fields.set(new SgdOptions(), fields)) {
-          return Optimizer.sgd(context, options, parameters);
-        }
-      case "rmsprop":
-        try (RmsPropOptions options = Fields.set(new RmsPropOptions(), fields)) {
-          return Optimizer.rmsProp(context, options, parameters);
-        }
-      case "adagrad":
-        try (AdaGradOptions options = Fields.set(new AdaGradOptions(), fields)) {
-          return Optimizer.adaGrad(context, options, parameters);
-        }
-      case "adam":
-        try (AdamOptions options = Fields.set(new AdamOptions(), fields)) {
-          return Optimizer.adam(context, options, parameters);
-        }
-      case "shampoo":
-        try (ShampooOptions options = Fields.set(new ShampooOptions(), fields)) {
-          return Optimizer.shampoo(context, options, parameters);
-        }
-      default:
+    double rate = Double.parseDouble(fields.getOrDefault("learning_rate", "NaN"));
+    return Optimizer.create(context, switch (rule) {
+      case "sgd" -> Fields.set(SgdOptions.builder(rate), fields).build();
+      case "rmsprop" -> Fields.set(RmsPropOptions.builder(rate), fields).build();
+      case "adagrad" -> Fields.set(AdaGradOptions.builder(rate), fields).build();
+      case "adam" -> Fields.set(AdamOptions.builder(rate), fields).build();
+      case "shampoo" -> Fields.set(ShampooOptions.builder(rate), fields).build();
+      default ->
         throw new IllegalArgumentException("rule '" + rule + "', expected sgd, rmsprop, adagrad, adam or shampoo");
-    }
+    }, parameters);
   }
 }

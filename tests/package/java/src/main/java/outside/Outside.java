@@ -8,6 +8,7 @@ import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.gradstep.AdamOptions;
@@ -48,13 +49,10 @@ public final class Outside {
     var line = List.of(Parameter.of("line", DType.F32, 4));
     FloatBuffer memory = floats(0, 0, 0, 0);
     try (Context context = new Context(1);
-        AdamOptions options = new AdamOptions()) {
-      options.setLearningRate(0.25);
-      try (Optimizer adam = Optimizer.adam(context, options, line);
-          TensorList params = TensorList.of(memory);
-          TensorList grads = TensorList.of(floats(1, -1, 2, -2))) {
-        adam.step(params, grads);
-      }
+        Optimizer adam = Optimizer.create(context, AdamOptions.builder(0.25).build(), line);
+        TensorList params = TensorList.of(memory);
+        TensorList grads = TensorList.of(floats(1, -1, 2, -2))) {
+      adam.step(params, grads);
     }
     for (int i = 0; i < 4; i++) {
       float expected = i % 2 == 0 ? -0.25f : 0.25f;
@@ -64,15 +62,11 @@ public final class Outside {
 
   private static void sumOverGloo(int rank, Path store) {
     FloatBuffer value = floats(rank + 1);
+    CommunicatorOptions options =
+        CommunicatorOptions.builder().rank(rank).worldSize(2).timeout(Duration.ofSeconds(20)).build();
     try (Context context = new Context(1);
-        CommunicatorOptions options = new CommunicatorOptions()) {
-      options.setRank(rank);
-      options.setWorldSize(2);
-      options.setTimeoutMs(20_000);
-      try (Communicator comm =
-              Communicator.connect(context, options, "gloo", Rendezvous.folder(store), "127.0.0.1")) {
-        comm.allReduce(Tensor.of(value));
-      }
+        Communicator comm = Communicator.connect(context, options, "gloo", Rendezvous.folder(store), "127.0.0.1")) {
+      comm.allReduce(Tensor.of(value));
     }
     require(value.get(0) == 3, "the sum is " + value.get(0));
   }

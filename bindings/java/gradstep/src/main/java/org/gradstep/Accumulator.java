@@ -15,29 +15,21 @@ public final class Accumulator extends StatefulHandle {
   private final int size;
 
   /**
-   * An accumulator of windows of a fixed kind.
+   * An accumulator.
    *
    * @param context whose threads work
-   * @param options read during the call; null = defaults
+   * @param options null = defaults
    * @param parameters the model
    */
   public Accumulator(Context context, AccumulatorOptions options, List<Parameter> parameters) {
-    this(context, options, null, parameters);
+    super("accumulator", present(context, "context").call(address -> Parameter.lend(parameters,
+        (data, n) -> create(address, options, data, n))), core::accumulator_destroy, FUNCTIONS);
+    this.size = parameters.size();
   }
 
-  /**
-   * An accumulator whose windows change their length.
-   *
-   * @param context whose threads work
-   * @param options read during the call, of the trigger TRIGGER_SCHEDULE
-   * @param windowLength over the number of finished windows
-   * @param parameters the model
-   */
-  public Accumulator(Context context, AccumulatorOptions options, Schedule windowLength, List<Parameter> parameters) {
-    super("accumulator", present(context, "context").call(address -> Parameter.lend(parameters,
-        (data, n) -> core.create_accumulator(address, options, windowLength, data, n))), core::accumulator_destroy,
-        FUNCTIONS);
-    this.size = parameters.size();
+  private static long create(long context, AccumulatorOptions options, long parameters, long n) {
+    Schedule schedule = options == null ? null : (Schedule) options.options().get("schedule");
+    return core.create_accumulator(context, AccumulatorOptions.struct(options), schedule, parameters, n);
   }
 
   /**

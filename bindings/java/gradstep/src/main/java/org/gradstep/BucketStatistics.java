@@ -8,7 +8,7 @@ import java.util.List;
 /**
  * One bucket of a reducer's plan. Times are since creation, in nanoseconds.
  *
- * @param mode what was chosen: a constant of {@link Constants} whose name begins with REDUCER_
+ * @param mode what was chosen
  * @param elements in the bucket
  * @param parameters in the bucket
  * @param exchanges since creation
@@ -19,7 +19,7 @@ import java.util.List;
  * @param selectNanoseconds of sparse modes: finding what is sent
  * @param selected of sparse modes: elements that this rank has sent
  * @param nonfinite elements of the sum that became infinite or NaN; of sparse modes: NaNs dropped
- * @param algorithm of the last exchange: a constant whose name begins with EXCHANGE_
+ * @param algorithm of the last exchange
  * @param predictedDenseNanoseconds of AUTO: one window; 0 = it was no candidate
  * @param predictedHalfNanoseconds the same
  * @param predictedSparseGatherNanoseconds the same
@@ -31,9 +31,9 @@ import java.util.List;
  * @param predictedFp8Nanoseconds the same, of both forms
  * @param byHosts whether its sums are by hosts
  */
-public record BucketStatistics(int mode, long elements, long parameters, long exchanges, long bytesDense,
+public record BucketStatistics(ReducerMode mode, long elements, long parameters, long exchanges, long bytesDense,
     long bytesSent, long packNanoseconds, long exchangeNanoseconds, long selectNanoseconds, long selected,
-    long nonfinite, int algorithm, long predictedDenseNanoseconds, long predictedHalfNanoseconds,
+    long nonfinite, ExchangeAlgorithm algorithm, long predictedDenseNanoseconds, long predictedHalfNanoseconds,
     long predictedSparseGatherNanoseconds, long predictedSparseSplitNanoseconds, long waitNanoseconds,
     long predictedInt8Nanoseconds, long predictedPowersgdNanoseconds, long predictedInt4Nanoseconds,
     long predictedFp8Nanoseconds, boolean byHosts) {
@@ -45,9 +45,9 @@ public record BucketStatistics(int mode, long elements, long parameters, long ex
       List<BucketStatistics> buckets = new ArrayList<>();
       for (long i = 0; i < n; i++) {
         BucketStatisticsStruct b = core.at_bucket_records(records, i);
-        buckets.add(new BucketStatistics(b.getMode(), b.getElements(), b.getParameters(), b.getExchanges(),
-            b.getBytesDense(), b.getBytesSent(), b.getPackNanoseconds(), b.getExchangeNanoseconds(),
-            b.getSelectNanoseconds(), b.getSelected(), b.getNonfinite(), b.getAlgorithm(),
+        buckets.add(new BucketStatistics(ReducerMode.of(b.getMode()), b.getElements(), b.getParameters(),
+            b.getExchanges(), b.getBytesDense(), b.getBytesSent(), b.getPackNanoseconds(), b.getExchangeNanoseconds(),
+            b.getSelectNanoseconds(), b.getSelected(), b.getNonfinite(), ExchangeAlgorithm.of(b.getAlgorithm()),
             b.getPredictedDenseNanoseconds(), b.getPredictedHalfNanoseconds(),
             b.getPredictedSparseGatherNanoseconds(), b.getPredictedSparseSplitNanoseconds(), b.getWaitNanoseconds(),
             b.getPredictedInt8Nanoseconds(), b.getPredictedPowersgdNanoseconds(), b.getPredictedInt4Nanoseconds(),

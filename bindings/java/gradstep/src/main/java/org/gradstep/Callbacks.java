@@ -8,6 +8,7 @@ import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.ReadableByteChannel;
 import java.nio.channels.WritableByteChannel;
+import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
@@ -29,7 +30,7 @@ final class Callbacks {
 
   static void log(Object log, int level, byte[] utf8) {
     try {
-      ((Context.Log) log).log(level, Text.of(utf8));
+      ((Context.Log) log).log(LogLevel.of(level), Text.of(utf8));
     } catch (Throwable error) { // a log cannot fail a call
       handToHandler(error);
     }
@@ -104,7 +105,7 @@ final class Callbacks {
 
   static long allocate(Object allocator, long bytes, long alignment, int deviceType, int deviceId) {
     try {
-      return ((Context.Allocator) allocator).allocate(bytes, alignment, new Device(deviceType, deviceId));
+      return ((Context.Allocator) allocator).allocate(bytes, alignment, Device.of(deviceType, deviceId));
     } catch (Throwable error) { // the call fails with OUT_OF_MEMORY
       handToHandler(error);
       return 0;
@@ -113,7 +114,7 @@ final class Callbacks {
 
   static void deallocate(Object allocator, long address, long bytes, long alignment, int deviceType, int deviceId) {
     try {
-      ((Context.Allocator) allocator).deallocate(address, bytes, alignment, new Device(deviceType, deviceId));
+      ((Context.Allocator) allocator).deallocate(address, bytes, alignment, Device.of(deviceType, deviceId));
     } catch (Throwable error) {
       handToHandler(error);
     }
@@ -124,7 +125,7 @@ final class Callbacks {
   }
 
   static byte[] storeGet(Object store, byte[] key, long timeoutMillis) throws Exception {
-    byte[] value = ((Rendezvous.Store) store).get(Text.of(key), timeoutMillis);
+    byte[] value = ((Rendezvous.Store) store).get(Text.of(key), Duration.ofMillis(timeoutMillis));
     if (value == null) {
       throw new NullPointerException("store: get returned null for " + Text.of(key));
     }

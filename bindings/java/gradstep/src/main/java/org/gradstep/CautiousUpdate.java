@@ -1,18 +1,24 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Written by scripts/generate from src/rules.
+// Written by scripts/generate from include/c_api/gradstep.
 package org.gradstep;
 
 /**
- * Leaves out elements whose change has the sign of the gradient, and multiplies the others: mean by 1 / max(k / n,
- * 1e-3), sum by n / (k + 1), where k of n elements of the tensor stay.
+ * Option "cautious_update" of every rule: elements whose change has the sign of the gradient are left out, and the k
+ * of n that stay in a tensor are multiplied. Source: Liang et al. 2024, Cautious Optimizers.
  */
 public enum CautiousUpdate {
-  /** {@code off}. */
-  OFF,
-  /** {@code mean}. */
-  MEAN,
-  /** {@code sum}. */
-  SUM
+  /** Off. */
+  OFF(core.CAUTIOUS_UPDATE_OFF),
+  /** By 1 / max(k / n, 1e-3). */
+  MEAN(core.CAUTIOUS_UPDATE_MEAN),
+  /** By n / (k + 1). */
+  SUM(core.CAUTIOUS_UPDATE_SUM);
+
+  final int code;
+
+  CautiousUpdate(int code) {
+    this.code = code;
+  }
 }

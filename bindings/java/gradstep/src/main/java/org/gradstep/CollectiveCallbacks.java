@@ -5,6 +5,7 @@ package org.gradstep;
 import java.lang.reflect.Method;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 
@@ -48,34 +49,34 @@ final class CollectiveCallbacks {
   }
 
   static void allGather(Object host, ByteBuffer send, ByteBuffer receive, long timeout) throws Exception {
-    ((HostCollectives) host).allGather(sent(send), filled(receive), timeout);
+    ((HostCollectives) host).allGather(sent(send), filled(receive), Duration.ofMillis(timeout));
   }
 
   static void allReduce(Object host, ByteBuffer data, int code, int bits, int op, long timeout) throws Exception {
-    ((HostCollectives) host).allReduce(filled(data), DType.of(code, bits), ReduceOp.of(op), timeout);
+    ((HostCollectives) host).allReduce(filled(data), DType.of(code, bits), ReduceOp.of(op), Duration.ofMillis(timeout));
   }
 
   static void reduceScatter(Object host, ByteBuffer send, ByteBuffer receive, int code, int bits, int op, long timeout)
       throws Exception {
     ((HostCollectives) host)
-        .reduceScatter(sent(send), filled(receive), DType.of(code, bits), ReduceOp.of(op), timeout);
+        .reduceScatter(sent(send), filled(receive), DType.of(code, bits), ReduceOp.of(op), Duration.ofMillis(timeout));
   }
 
   static void broadcast(Object host, ByteBuffer data, int root, long timeout) throws Exception {
-    ((HostCollectives) host).broadcast(filled(data), root, timeout);
+    ((HostCollectives) host).broadcast(filled(data), root, Duration.ofMillis(timeout));
   }
 
   static void send(Object host, ByteBuffer data, int to, long timeout) throws Exception {
-    ((HostCollectives) host).send(sent(data), to, timeout);
+    ((HostCollectives) host).send(sent(data), to, Duration.ofMillis(timeout));
   }
 
   static void recv(Object host, ByteBuffer data, int from, long timeout) throws Exception {
-    ((HostCollectives) host).recv(filled(data), from, timeout);
+    ((HostCollectives) host).recv(filled(data), from, Duration.ofMillis(timeout));
   }
 
   static void sendRecv(Object host, ByteBuffer send, int to, ByteBuffer receive, int from, long timeout)
       throws Exception {
-    ((HostCollectives) host).sendRecv(sent(send), to, filled(receive), from, timeout);
+    ((HostCollectives) host).sendRecv(sent(send), to, filled(receive), from, Duration.ofMillis(timeout));
   }
 
   static void exchange(Object host, ByteBuffer[] send, ByteBuffer[] receive, long timeout) throws Exception {
@@ -83,15 +84,15 @@ final class CollectiveCallbacks {
     for (ByteBuffer buffer : receive) {
       filled(buffer);
     }
-    ((HostCollectives) host).exchange(outgoing, receive, timeout);
+    ((HostCollectives) host).exchange(outgoing, receive, Duration.ofMillis(timeout));
   }
 
   static void barrier(Object host, long timeout) throws Exception {
-    ((HostCollectives) host).barrier(timeout);
+    ((HostCollectives) host).barrier(Duration.ofMillis(timeout));
   }
 
   static Object dup(Object host, long timeout) throws Exception {
-    HostCollectives copy = ((HostCollectives) host).dup(timeout);
+    HostCollectives copy = ((HostCollectives) host).dup(Duration.ofMillis(timeout));
     if (copy == null) {
       throw new NullPointerException("dup: returned null");
     }

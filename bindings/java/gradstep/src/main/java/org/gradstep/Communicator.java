@@ -31,7 +31,8 @@ public final class Communicator extends Handle {
       throw new IllegalArgumentException("worldSize: is " + worldSize + ", expected 1 or more");
     }
     long[] addresses = new long[worldSize];
-    present(context, "context").call(address -> core.create_local_communicators(address, options, addresses));
+    present(context, "context").call(
+        address -> core.create_local_communicators(address, CommunicatorOptions.struct(options), addresses));
     List<Communicator> ends = new ArrayList<>(worldSize);
     for (long address : addresses) {
       ends.add(new Communicator(address));
@@ -65,10 +66,15 @@ public final class Communicator extends Handle {
    */
   public static Communicator connect(
       Context context, CommunicatorOptions options, String engine, Rendezvous where, String networkInterface) {
+    return connect(context, CommunicatorOptions.struct(present(options, "options")), engine, where, networkInterface);
+  }
+
+  private static Communicator connect(
+      Context context, CommunicatorOptionsStruct options, String engine, Rendezvous where, String networkInterface) {
     present(engine, "engine");
     present(where, "where");
     return new Communicator(present(context, "context").call(address -> core.create_communicator(
-        address, present(options, "options"), engine, where.id, where.store, where.folder, networkInterface)));
+        address, options, engine, where.id, where.store, where.folder, networkInterface)));
   }
 
   /**
@@ -78,16 +84,14 @@ public final class Communicator extends Handle {
    * @return this rank's end, the caller's to close
    */
   public static Communicator fromEnvironment(Context context) {
-    try (CommunicatorOptions options = new CommunicatorOptions()) {
-      return fromEnvironment(context, options, "auto", Rendezvous.none(), null);
-    }
+    return fromEnvironment(context, CommunicatorOptions.builder().build(), "auto", Rendezvous.none(), null);
   }
 
   /**
    * As {@link #fromEnvironment(Context)}, with options.
    *
    * @param context whose interrupt ends a wait
-   * @param options timeout, order of sums, and for "nccl" the device; its rank becomes the launcher's
+   * @param options timeout, order of sums, and for "nccl" the device; the rank is the launcher's
    * @param engine "auto", "shm", "gloo" or "nccl"
    * @param where the ranks meet; {@link Rendezvous#none} = where the environment says
    * @param networkInterface as of {@link #connect(Context, CommunicatorOptions, String, Rendezvous, String)}
@@ -95,8 +99,9 @@ public final class Communicator extends Handle {
    */
   public static Communicator fromEnvironment(
       Context context, CommunicatorOptions options, String engine, Rendezvous where, String networkInterface) {
-    present(options, "options").setRank(-1);
-    return connect(context, options, engine, where, networkInterface);
+    CommunicatorOptionsStruct launched = CommunicatorOptions.struct(present(options, "options"));
+    launched.setRank(-1);
+    return connect(context, launched, engine, where, networkInterface);
   }
 
   /**
@@ -110,7 +115,7 @@ public final class Communicator extends Handle {
   public static Communicator host(Context context, HostCollectives collectives, CommunicatorOptions options) {
     return new Communicator(
         present(context, "context").call(address -> core.create_host_communicator(
-            address, present(collectives, "collectives"), options)));
+            address, present(collectives, "collectives"), CommunicatorOptions.struct(options))));
   }
 
   /**
@@ -123,7 +128,8 @@ public final class Communicator extends Handle {
    */
   public static Communicator wrapMpi(Context context, long commAddress, CommunicatorOptions options) {
     return new Communicator(
-        present(context, "context").call(address -> core.comm_wrap_mpi_ex(address, commAddress, options)));
+        present(context, "context").call(
+            address -> core.comm_wrap_mpi_ex(address, commAddress, CommunicatorOptions.struct(options))));
   }
 
   /**
@@ -163,9 +169,9 @@ public final class Communicator extends Handle {
   public static int pending(Communicator comm, CommunicatorOptions options, String engine, Rendezvous where) {
     present(engine, "engine");
     present(where, "where");
-    present(options, "options");
+    CommunicatorOptionsStruct larger = CommunicatorOptions.struct(present(options, "options"));
     LongUnaryOperator ask = address ->
-        core.rendezvous_pending(address, options, engine, where.id, where.store, where.folder, null);
+        core.rendezvous_pending(address, larger, engine, where.id, where.store, where.folder, null);
     return (int) (comm == null ? ask.applyAsLong(0) : comm.call(ask));
   }
 
@@ -366,7 +372,7 @@ public final class Communicator extends Handle {
       int status = (int) core.communicator_error(address);
       return status == core.OK
           ? Optional.empty()
-          : Optional.of(new GradstepException(status,
+          : Optional.of(new GradstepException(Status.of(status),
               Text.read(bytes -> core.communicator_error_text(address, bytes))));
     });
   }

@@ -24,11 +24,10 @@ public record CommunicatorStatistics(long allReduces, long allGathers, long redu
   }
 
   static CommunicatorStatistics read(Fill fill) {
-    try (CommunicatorStatisticsStruct c = new CommunicatorStatisticsStruct()) {
-      fill.call(c);
-      return new CommunicatorStatistics(c.getAllReduces(), c.getAllGathers(), c.getReduceScatters(), c.getBroadcasts(),
-          c.getSends(), c.getReceives(), c.getBarriers(), c.getBytesSent(), c.getNanoseconds(), c.getExchanges(),
-          c.getRounds());
-    }
+    CommunicatorStatisticsStruct c = new CommunicatorStatisticsStruct();
+    fill.call(c);
+    return new CommunicatorStatistics(c.getAllReduces(), c.getAllGathers(), c.getReduceScatters(), c.getBroadcasts(),
+        c.getSends(), c.getReceives(), c.getBarriers(), c.getBytesSent(), c.getNanoseconds(), c.getExchanges(),
+        c.getRounds());
   }
 }

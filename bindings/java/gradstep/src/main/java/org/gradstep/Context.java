@@ -14,10 +14,10 @@ public final class Context extends Handle {
     /**
      * One message.
      *
-     * @param level 1 error to 4 debug: a constant of {@link Constants} whose name begins with LOG_
+     * @param level ERROR to DEBUG
      * @param text of the message
      */
-    void log(int level, String text);
+    void log(LogLevel level, String text);
 
     /**
      * A log that passes everything on to the platform's.
@@ -28,9 +28,9 @@ public final class Context extends Handle {
     static Log to(System.Logger logger) {
       return (level, text) -> logger.log(
           switch (level) {
-            case core.LOG_ERROR -> System.Logger.Level.ERROR;
-            case core.LOG_WARNING -> System.Logger.Level.WARNING;
-            case core.LOG_INFO -> System.Logger.Level.INFO;
+            case ERROR -> System.Logger.Level.ERROR;
+            case WARNING -> System.Logger.Level.WARNING;
+            case INFO -> System.Logger.Level.INFO;
             default -> System.Logger.Level.DEBUG;
           },
           text);
@@ -78,7 +78,7 @@ public final class Context extends Handle {
   public static final class Builder {
     private int threads;
     private int backgroundThreads = 1;
-    private int logLevel;
+    private LogLevel logLevel = LogLevel.OFF;
     private Log log;
     private BooleanSupplier interrupt;
     private ParallelFor parallelFor;
@@ -112,12 +112,12 @@ public final class Context extends Handle {
     /**
      * Where messages go; nowhere by default.
      *
-     * @param level the most talkative that is wanted, 1 error to 4 debug
+     * @param level the most talkative that is wanted
      * @param log gets them, on threads that are inside gradstep; must not call gradstep
      * @return this
      */
-    public Builder log(int level, Log log) {
-      this.logLevel = level;
+    public Builder log(LogLevel level, Log log) {
+      this.logLevel = present(level, "level");
       this.log = log;
       return this;
     }
@@ -191,7 +191,7 @@ public final class Context extends Handle {
   }
 
   private Context(Builder options) {
-    super("context", core.create_context(options.threads, options.backgroundThreads, options.logLevel, options.log,
+    super("context", core.create_context(options.threads, options.backgroundThreads, options.logLevel.code, options.log,
         options.interrupt, options.parallelFor, options.allocator,
         options.lapackLibrary == null ? null : options.lapackLibrary.toString()), core::context_destroy);
   }

@@ -8,16 +8,16 @@ import java.util.List;
 /**
  * One way to exchange all gradients once, and its price on a network that need not be there.
  *
- * @param mode a constant of {@link Constants} whose name begins with REDUCER_
- * @param algorithm a constant whose name begins with COST_
+ * @param mode of the reducer
+ * @param algorithm of the exchange
  * @param bytes that a rank sends
  * @param seconds in all
  * @param networkSeconds of these, messages and bytes
  * @param calls of the communicator
  * @param rounds in which every rank of a group sends to every other one
  */
-public record Cost(int mode, int algorithm, long bytes, double seconds, double networkSeconds, long calls,
-    long rounds) {
+public record Cost(ReducerMode mode, CostAlgorithm algorithm, long bytes, double seconds, double networkSeconds,
+    long calls, long rounds) {
   /**
    * What every mode would cost.
    *
@@ -25,15 +25,16 @@ public record Cost(int mode, int algorithm, long bytes, double seconds, double n
    * @return one for each way
    */
   public static List<Cost> predict(CostOptions options) {
-    long n = core.predict_costs(options, 0, 0);
+    CostOptionsStruct struct = CostOptions.struct(Handle.present(options, "options"));
+    long n = core.predict_costs(struct, 0, 0);
     long records = core.new_cost_records(n);
     try {
-      n = Math.min(n, core.predict_costs(options, records, n));
+      n = Math.min(n, core.predict_costs(struct, records, n));
       List<Cost> costs = new ArrayList<>();
       for (long i = 0; i < n; i++) {
         CostStruct c = core.at_cost_records(records, i);
-        costs.add(new Cost(c.getMode(), c.getAlgorithm(), c.getBytes(), c.getSeconds(), c.getNetworkSeconds(),
-            c.getCalls(), c.getRounds()));
+        costs.add(new Cost(ReducerMode.of(c.getMode()), CostAlgorithm.of(c.getAlgorithm()), c.getBytes(),
+            c.getSeconds(), c.getNetworkSeconds(), c.getCalls(), c.getRounds()));
       }
       return costs;
     } finally {
@@ -44,10 +45,21 @@ public record Cost(int mode, int algorithm, long bytes, double seconds, double n
   /**
    * Measures what this machine's work on an element takes; some milliseconds.
    *
-   * @param options whose seconds are set
    * @param context whose threads work
+   * @return options with the seconds of each kind of work
    */
-  public static void measure(CostOptions options, Context context) {
-    Handle.present(context, "context").call(address -> core.cost_options_measure(options, address));
+  public static CostOptions.Builder measure(Context context) {
+    CostOptionsStruct struct = new CostOptionsStruct();
+    Handle.present(context, "context").call(address -> core.cost_options_measure(struct, address));
+    return CostOptions.builder()
+        .packSeconds(struct.getPackSeconds())
+        .convertSeconds(struct.getConvertSeconds())
+        .selectSeconds(struct.getSelectSeconds())
+        .entrySeconds(struct.getEntrySeconds())
+        .addSeconds(struct.getAddSeconds())
+        .mergeSeconds(struct.getMergeSeconds())
+        .multiplySeconds(struct.getMultiplySeconds())
+        .encodeSeconds(struct.getEncodeSeconds())
+        .decodeSeconds(struct.getDecodeSeconds());
   }
 }

@@ -3,17 +3,17 @@
 package org.gradstep;
 
 /**
- * Where memory is, in DLPack's numbers.
+ * Where memory is.
  *
- * @param type a constant of {@link Constants} whose name begins with DEVICE_
+ * @param type of memory
  * @param id the device's number; 0 on the CPU
  */
-public record Device(int type, int id) {
+public record Device(DeviceType type, int id) {
   /** The machine's own memory. */
-  public static final Device CPU = new Device(core.DEVICE_CPU, 0);
+  public static final Device CPU = new Device(DeviceType.CPU, 0);
 
   /** The machine's own memory, pinned for CUDA: the same as {@link #CPU} everywhere. */
-  public static final Device CUDA_HOST = new Device(core.DEVICE_CUDA_HOST, 0);
+  public static final Device CUDA_HOST = new Device(DeviceType.CUDA_HOST, 0);
 
   /**
    * A CUDA device.
@@ -22,10 +22,14 @@ public record Device(int type, int id) {
    * @return the device
    */
   public static Device cuda(int id) {
-    return new Device(core.DEVICE_CUDA, id);
+    return new Device(DeviceType.CUDA, id);
+  }
+
+  static Device of(long type, long id) {
+    return new Device(DeviceType.of(type), (int) id);
   }
 
   boolean isHost() {
-    return type == core.DEVICE_CPU || type == core.DEVICE_CUDA_HOST;
+    return type != DeviceType.CUDA;
   }
 }

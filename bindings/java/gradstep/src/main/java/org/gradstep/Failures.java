@@ -36,7 +36,7 @@ final class Failures {
       case core.ERR_INVALID_ARGUMENT -> new IllegalArgumentException(text, cause);
       case core.ERR_INVALID_STATE -> new IllegalStateException(text, cause);
       case core.ERR_UNSUPPORTED -> new UnsupportedOperationException(text, cause);
-      default -> new GradstepException(status, text, cause);
+      default -> new GradstepException(Status.of(status), text, cause);
     };
   }
 
@@ -53,7 +53,7 @@ final class Failures {
   /** Called by the JNI library: the status that an exception of a callback stands for. */
   static int status(Throwable exception) {
     if (exception instanceof GradstepException failure) {
-      return failure.status();
+      return failure.status().code;
     }
     if (exception instanceof TimeoutException) {
       return core.ERR_TIMEOUT;

@@ -10,20 +10,20 @@ package org.gradstep;
 public final class GradstepException extends RuntimeException {
   private static final long serialVersionUID = 1L;
 
-  /** A constant whose name begins with ERR_. */
-  private final int status;
+  /** What failed. */
+  private final Status status;
 
   /**
    * A failure of a host's callback.
    *
-   * @param status a constant of {@link Constants} whose name begins with ERR_, such as ERR_PEER_LOST
+   * @param status what failed, such as {@link Status#PEER_LOST}
    * @param text what happened
    */
-  public GradstepException(int status, String text) {
-    this(status, text, null);
+  public GradstepException(Status status, String text) {
+    this(Handle.present(status, "status"), text, null);
   }
 
-  GradstepException(int status, String text, Throwable cause) {
+  GradstepException(Status status, String text, Throwable cause) {
     super(text, cause);
     this.status = status;
   }
@@ -41,9 +41,9 @@ public final class GradstepException extends RuntimeException {
   /**
    * What failed.
    *
-   * @return a constant of {@link Constants} whose name begins with ERR_
+   * @return never OK
    */
-  public int status() {
+  public Status status() {
     return status;
   }
 
@@ -53,6 +53,6 @@ public final class GradstepException extends RuntimeException {
    * @return "GRADSTEP_ERR_TIMEOUT", say
    */
   public String statusName() {
-    return core.status_name(status);
+    return core.status_name(status.code);
   }
 }

@@ -3,6 +3,7 @@
 package org.gradstep;
 
 import java.nio.ByteBuffer;
+import java.time.Duration;
 
 /**
  * A host's own way to reach the other ranks, for {@link Communicator#host}. Only {@link #rank}, {@link #worldSize} and
@@ -11,7 +12,7 @@ import java.nio.ByteBuffer;
  *
  * <p>Buffers are direct, in the machine's byte order, read-only where they are sent, and gone when the method returns:
  * they must not be kept. A method returns, also by an exception, when its buffers are done and no thread of the host's
- * touches them any more, and keeps its timeout, in milliseconds. What it throws is the cause of the exception of the
+ * touches them any more, and keeps its timeout. What it throws is the cause of the exception of the
  * call that failed by it: a {@link java.util.concurrent.TimeoutException} makes that a TIMEOUT, a {@link
  * java.net.SocketException} a PEER_LOST, an {@link InterruptedException} an ABORTED, a {@link GradstepException} its
  * own status, and anything else a CALLBACK. One call runs at a time; only {@link #abort} may come during another.
@@ -36,10 +37,10 @@ public interface HostCollectives {
    *
    * @param send this rank's; as many on every rank
    * @param receive the ranks' one after another
-   * @param timeoutMillis to keep
+   * @param timeout to keep
    * @throws Exception if it cannot be done
    */
-  void allGather(ByteBuffer send, ByteBuffer receive, long timeoutMillis) throws Exception;
+  void allGather(ByteBuffer send, ByteBuffer receive, Duration timeout) throws Exception;
 
   /**
    * Whether gradstep's own threads may call: waiting calls can then be interrupted and aborted, and with {@link #dup}
@@ -66,10 +67,10 @@ public interface HostCollectives {
    * @param data elements
    * @param dtype F32, F64, I32 or I64
    * @param op what is made of them
-   * @param timeoutMillis to keep
+   * @param timeout to keep
    * @throws Exception if it cannot be done
    */
-  default void allReduce(ByteBuffer data, DType dtype, ReduceOp op, long timeoutMillis) throws Exception {
+  default void allReduce(ByteBuffer data, DType dtype, ReduceOp op, Duration timeout) throws Exception {
     throw new UnsupportedOperationException("allReduce");
   }
 
@@ -80,10 +81,10 @@ public interface HostCollectives {
    * @param receive one block
    * @param dtype F32, F64, I32 or I64
    * @param op what is made of the elements
-   * @param timeoutMillis to keep
+   * @param timeout to keep
    * @throws Exception if it cannot be done
    */
-  default void reduceScatter(ByteBuffer send, ByteBuffer receive, DType dtype, ReduceOp op, long timeoutMillis)
+  default void reduceScatter(ByteBuffer send, ByteBuffer receive, DType dtype, ReduceOp op, Duration timeout)
       throws Exception {
     throw new UnsupportedOperationException("reduceScatter");
   }
@@ -93,10 +94,10 @@ public interface HostCollectives {
    *
    * @param data in place
    * @param root whose bytes they are
-   * @param timeoutMillis to keep
+   * @param timeout to keep
    * @throws Exception if it cannot be done
    */
-  default void broadcast(ByteBuffer data, int root, long timeoutMillis) throws Exception {
+  default void broadcast(ByteBuffer data, int root, Duration timeout) throws Exception {
     throw new UnsupportedOperationException("broadcast");
   }
 
@@ -106,10 +107,10 @@ public interface HostCollectives {
    *
    * @param data what is sent
    * @param to a rank
-   * @param timeoutMillis to keep
+   * @param timeout to keep
    * @throws Exception if it cannot be done
    */
-  default void send(ByteBuffer data, int to, long timeoutMillis) throws Exception {
+  default void send(ByteBuffer data, int to, Duration timeout) throws Exception {
     throw new UnsupportedOperationException("send");
   }
 
@@ -118,10 +119,10 @@ public interface HostCollectives {
    *
    * @param data filled
    * @param from a rank
-   * @param timeoutMillis to keep
+   * @param timeout to keep
    * @throws Exception if it cannot be done
    */
-  default void recv(ByteBuffer data, int from, long timeoutMillis) throws Exception {
+  default void recv(ByteBuffer data, int from, Duration timeout) throws Exception {
     throw new UnsupportedOperationException("recv");
   }
 
@@ -132,10 +133,10 @@ public interface HostCollectives {
    * @param to a rank
    * @param receive filled
    * @param from a rank
-   * @param timeoutMillis to keep
+   * @param timeout to keep
    * @throws Exception if it cannot be done
    */
-  default void sendRecv(ByteBuffer send, int to, ByteBuffer receive, int from, long timeoutMillis) throws Exception {
+  default void sendRecv(ByteBuffer send, int to, ByteBuffer receive, int from, Duration timeout) throws Exception {
     throw new UnsupportedOperationException("sendRecv");
   }
 
@@ -144,31 +145,31 @@ public interface HostCollectives {
    *
    * @param send a buffer for each rank; null where nothing goes
    * @param receive a buffer for each rank; null where nothing comes
-   * @param timeoutMillis to keep
+   * @param timeout to keep
    * @throws Exception if it cannot be done
    */
-  default void exchange(ByteBuffer[] send, ByteBuffer[] receive, long timeoutMillis) throws Exception {
+  default void exchange(ByteBuffer[] send, ByteBuffer[] receive, Duration timeout) throws Exception {
     throw new UnsupportedOperationException("exchange");
   }
 
   /**
    * Returns when all ranks have entered.
    *
-   * @param timeoutMillis to keep
+   * @param timeout to keep
    * @throws Exception if it cannot be done
    */
-  default void barrier(long timeoutMillis) throws Exception {
+  default void barrier(Duration timeout) throws Exception {
     throw new UnsupportedOperationException("barrier");
   }
 
   /**
    * Another channel between the same ranks, which does not get in the way of this one. All ranks call it.
    *
-   * @param timeoutMillis to keep
+   * @param timeout to keep
    * @return the channel
    * @throws Exception if it cannot be made
    */
-  default HostCollectives dup(long timeoutMillis) throws Exception {
+  default HostCollectives dup(Duration timeout) throws Exception {
     throw new UnsupportedOperationException("dup");
   }
 

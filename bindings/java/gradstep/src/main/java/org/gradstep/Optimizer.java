@@ -10,7 +10,7 @@ import java.util.Map;
 import java.util.function.LongUnaryOperator;
 
 /** An update rule on your own parameters, which it steps in place. */
-public final class Optimizer extends StructRules {
+public final class Optimizer extends StatefulHandle {
   private static final Functions FUNCTIONS =
       new Functions(core::optimizer_save, core::optimizer_save_file, core::optimizer_load, core::optimizer_load_file);
 
@@ -22,12 +22,12 @@ public final class Optimizer extends StructRules {
     resource.borrowed = hyperParameters;
   }
 
-  private interface WithOptions {
+  interface WithOptions {
     long with(long options);
   }
 
   /** The C options of that many names, for the time of a call. */
-  private static long lend(Map<String, ?> options, WithOptions use) {
+  static long lend(Map<String, ?> options, WithOptions use) {
     long list = core.new_option_list();
     try {
       push(list, options);
@@ -55,26 +55,27 @@ public final class Optimizer extends StructRules {
   }
 
   /**
-   * By a rule and its options, such as {@link LionOptions}.
+   * By the options of a rule, such as {@link AdamOptions}, or {@link ShampooOptions}.
    *
    * @param context whose threads work
-   * @param options of the rule
+   * @param options name the rule
    * @param parameters the model
    * @return the optimizer, the caller's to close
    */
-  public static Optimizer create(Context context, RuleOptions options, List<Parameter> parameters) {
-    return byName(context, present(options, "options").rule(), options.options(), parameters);
+  public static Optimizer create(Context context, OptimizerOptions options, List<Parameter> parameters) {
+    return new Optimizer(present(context, "context").call(address -> Parameter.lend(parameters,
+        (data, n) -> present(options, "options").create(address, data, n))));
   }
 
   /**
    * The bytes of state that {@link #create} would allocate.
    *
-   * @param options of the rule
+   * @param options name the rule
    * @param parameters the model
    * @return bytes; none is allocated
    */
-  public static long stateBytes(RuleOptions options, List<Parameter> parameters) {
-    return stateBytes(present(options, "options").rule(), options.options(), parameters);
+  public static long stateBytes(OptimizerOptions options, List<Parameter> parameters) {
+    return Parameter.lend(parameters, (data, n) -> present(options, "options").stateBytes(data, n));
   }
 
   /**
@@ -458,12 +459,12 @@ public final class Optimizer extends StructRules {
    * updater of both makes the steps. Collective.
    *
    * @param reducer of the same parameters
-   * @param options read during the call; null = defaults
+   * @param options null = defaults
    */
   public void shard(Reducer reducer, ShardingOptions options) {
     long address = resource.enterAlone();
     try {
-      reducer.call(reducers -> core.optimizer_attach_reducer(address, reducers, options));
+      reducer.call(reducers -> core.optimizer_attach_reducer(address, reducers, ShardingOptions.struct(options)));
     } finally {
       resource.leaveAlone();
     }
@@ -473,7 +474,7 @@ public final class Optimizer extends StructRules {
    * The old name of {@link #shard(Reducer, ShardingOptions)}.
    *
    * @param reducer of the same parameters
-   * @param options read during the call; null = defaults
+   * @param options null = defaults
    * @deprecated use shard
    */
   @Deprecated
@@ -490,15 +491,15 @@ public final class Optimizer extends StructRules {
    * Deals the state out to the ranks of a communicator. Collective; from then on steps are, too.
    *
    * @param comm may be shared, or closed afterwards; null, which is deprecated = {@link #unshard}
-   * @param options read during the call; null = defaults
+   * @param options null = defaults
    */
   public void shard(Communicator comm, ShardingOptions options) {
     long address = resource.enterAlone();
     try {
       if (comm == null) {
-        core.optimizer_attach_comm(address, 0, options);
+        core.optimizer_attach_comm(address, 0, ShardingOptions.struct(options));
       } else {
-        comm.call(comms -> core.optimizer_attach_comm(address, comms, options));
+        comm.call(comms -> core.optimizer_attach_comm(address, comms, ShardingOptions.struct(options)));
       }
     } finally {
       resource.leaveAlone();
@@ -521,10 +522,9 @@ public final class Optimizer extends StructRules {
    */
   public OptimizerMemory memory() {
     return ask(address -> {
-      try (OptimizerMemoryStruct memory = new OptimizerMemoryStruct()) {
-        core.optimizer_memory(address, memory);
-        return new OptimizerMemory(memory.getStateBytes(), memory.getOtherBytes());
-      }
+      OptimizerMemoryStruct memory = new OptimizerMemoryStruct();
+      core.optimizer_memory(address, memory);
+      return new OptimizerMemory(memory.getStateBytes(), memory.getOtherBytes());
     });
   }
 

@@ -69,7 +69,7 @@ public record Parameter(String name, DType dtype, Device device, int group, bool
         if (each == null) {
           throw new IllegalArgumentException("parameters[" + i + "]: is null");
         }
-        core.parameter_list_push(list, each.name, each.dtype.code, each.dtype.bits, each.device.type(),
+        core.parameter_list_push(list, each.name, each.dtype.code, each.dtype.bits, each.device.type().code,
             each.device.id(), each.shape.length, each.shape, each.group,
             each.mayBeUnused ? core.PARAMETER_MAY_BE_UNUSED : 0);
         i++;

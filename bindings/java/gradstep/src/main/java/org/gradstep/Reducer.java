@@ -19,13 +19,14 @@ public final class Reducer extends StatefulHandle {
    *
    * @param context whose threads work
    * @param comm may be shared, or closed afterwards
-   * @param options read during the call; null = defaults
+   * @param options null = defaults
    * @param parameters the model, the same on all ranks
    */
   public Reducer(Context context, Communicator comm, ReducerOptions options, List<Parameter> parameters) {
     super("reducer", present(context, "context").call(
         address -> present(comm, "comm").call(comms -> Parameter.lend(parameters,
-        (data, n) -> core.reducer_create(address, comms, options, data, n)))), core::reducer_destroy, FUNCTIONS);
+        (data, n) -> core.reducer_create(address, comms, ReducerOptions.struct(options), data, n)))),
+        core::reducer_destroy, FUNCTIONS);
     this.size = parameters.size();
   }
 
@@ -43,7 +44,7 @@ public final class Reducer extends StatefulHandle {
    *
    * @param grads one for each parameter; an absent one contributes zeros
    * @param results get the outcome, and may be grads; null = {@link #gradients} shows it
-   * @param weight finite and 0 or more; matters for AVERAGE_WEIGHTED
+   * @param weight finite and 0 or more; matters for {@link Average#WEIGHTED}
    * @param stream of a device; 0 on the CPU
    */
   public void reduce(TensorList grads, TensorList results, double weight, long stream) {

@@ -3,6 +3,7 @@
 package org.gradstep;
 
 import java.nio.file.Path;
+import java.time.Duration;
 
 /** Where the ranks of a communicator meet. */
 public final class Rendezvous {
@@ -31,11 +32,11 @@ public final class Rendezvous {
      * Waits for a value.
      *
      * @param key its name
-     * @param timeoutMillis how long
+     * @param timeout how long
      * @return the bytes
      * @throws Exception if it does not come: a {@link java.util.concurrent.TimeoutException}
      */
-    byte[] get(String key, long timeoutMillis) throws Exception;
+    byte[] get(String key, Duration timeout) throws Exception;
   }
 
   /**

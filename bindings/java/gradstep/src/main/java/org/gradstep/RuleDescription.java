@@ -99,11 +99,10 @@ public record RuleDescription(
     List<RuleDescription> rules = new ArrayList<>();
     long count = core.rule_count();
     for (long i = 0; i < count; i++) {
-      try (RuleStruct rule = new RuleStruct()) {
-        core.rule_describe(i, rule);
-        rules.add(new RuleDescription(rule.getName(), rule.getSource(), rule.getFormula(), split(rule.getStates()),
-            optionsOf(rule.getName())));
-      }
+      RuleStruct rule = new RuleStruct();
+      core.rule_describe(i, rule);
+      rules.add(new RuleDescription(rule.getName(), rule.getSource(), rule.getFormula(), split(rule.getStates()),
+          optionsOf(rule.getName())));
     }
     return List.copyOf(rules);
   }

@@ -9,7 +9,7 @@ import java.util.Locale;
 import java.util.Map;
 
 /** A rule with its options: {@link LionOptions} and others, for {@link Optimizer#create}. Immutable. */
-public abstract class RuleOptions {
+public abstract class RuleOptions extends OptimizerOptions {
   private final String rule;
   private final Map<String, Object> options;
 
@@ -34,6 +34,21 @@ public abstract class RuleOptions {
    */
   public Map<String, Object> options() {
     return options;
+  }
+
+  @Override
+  public String toString() {
+    return getClass().getSimpleName() + options;
+  }
+
+  @Override
+  long create(long context, long parameters, long n) {
+    return Optimizer.lend(options, list -> core.create_optimizer(context, rule, list, parameters, n));
+  }
+
+  @Override
+  long stateBytes(long parameters, long n) {
+    return Optimizer.lend(options, list -> core.rule_state_bytes(rule, list, parameters, n));
   }
 
   /**

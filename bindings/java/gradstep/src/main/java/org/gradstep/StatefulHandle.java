@@ -21,7 +21,7 @@ public abstract class StatefulHandle extends Handle {
   }
 
   interface Load<T> {
-    long call(long handle, T source, LoadOptions options);
+    long call(long handle, T source, LoadOptionsStruct options);
   }
 
   record Functions(Save<Object> save, Save<String> saveFile, Load<Object> load, Load<String> loadFile) {}
@@ -38,7 +38,7 @@ public abstract class StatefulHandle extends Handle {
   }
 
   private void loadFrom(Object source, LoadOptions options) {
-    call(address -> functions.load.call(address, source, options));
+    call(address -> functions.load.call(address, source, LoadOptions.struct(options)));
   }
 
   /**
@@ -141,6 +141,7 @@ public abstract class StatefulHandle extends Handle {
    * @param options null = defaults
    */
   public void load(Path path, LoadOptions options) {
-    call(address -> functions.loadFile.call(address, path == null ? null : path.toString(), options));
+    call(address -> functions.loadFile.call(address, path == null ? null : path.toString(),
+        LoadOptions.struct(options)));
   }
 }

@@ -1,15 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Written by scripts/generate from src/rules.
+// Written by scripts/generate from include/c_api/gradstep.
 package org.gradstep;
 
-/**
- * Whose steps t counts; parameter: those that each took part in, as PyTorch does.
- */
+/** Option "step_counting" of every rule: whose steps t counts. */
 public enum StepCounting {
-  /** {@code optimizer}. */
-  OPTIMIZER,
-  /** {@code parameter}. */
-  PARAMETER
+  /** Optimizer. */
+  OPTIMIZER(core.STEP_COUNTING_OPTIMIZER),
+  /** Steps that each took part in, as PyTorch does. */
+  PARAMETER(core.STEP_COUNTING_PARAMETER);
+
+  final int code;
+
+  StepCounting(int code) {
+    this.code = code;
+  }
 }

@@ -13,12 +13,13 @@ import java.nio.LongBuffer;
 import java.util.Arrays;
 
 /**
- * A view of memory that is not copied: of a direct buffer from its position to its limit, or of an address. A buffer
- * of a java.lang.foreign.Arena is looked at when a call begins: where the arena is closed, or confined to another
+ * A view of memory that is not copied: of a direct buffer from its position to its limit, of an address or, from JDK 22
+ * on, of a segment ({@code Tensor.of(segment, DType.F32, 4)}). Memory of a java.lang.foreign.Arena is looked at when a
+ * call begins: where the arena is closed, or confined to another
  * thread, the call is an {@link IllegalStateException} or a WrongThreadException. The caller keeps the arena open until
  * calls have returned; of the tensor of {@link Optimizer#setTensor}, as long as the optimizer reads it.
  */
-public final class Tensor {
+public final class Tensor extends Segments {
   // The JNI library reads these by their names.
   final long address;
   final int typeCode;
@@ -35,7 +36,7 @@ public final class Tensor {
     this.address = address;
     this.typeCode = dtype.code;
     this.bits = dtype.bits;
-    this.deviceType = device.type();
+    this.deviceType = device.type().code;
     this.deviceId = device.id();
     this.shape = shape;
     this.strides = strides;
@@ -156,7 +157,7 @@ public final class Tensor {
    * @return the device
    */
   public Device device() {
-    return new Device(deviceType, deviceId);
+    return Device.of(deviceType, deviceId);
   }
 
   /**
@@ -178,7 +179,7 @@ public final class Tensor {
   }
 
   /** How many elements a shape has. */
-  private static long elements(long[] shape) {
+  static long elements(long[] shape) {
     boolean isEmpty = false;
     for (int axis = 0; axis < shape.length; axis++) {
       if (shape[axis] < 0) {
@@ -257,7 +258,11 @@ public final class Tensor {
     }
   }
 
-  private boolean isCompact() {
+  boolean looksAs(Tensor other) {
+    return typeCode == other.typeCode && bits == other.bits && Arrays.equals(shape, other.shape);
+  }
+
+  boolean isCompact() {
     long step = 1;
     for (int axis = shape.length - 1; strides != null && axis >= 0; axis--) {
       if (shape[axis] != 1 && strides[axis] != step) {
@@ -278,7 +283,13 @@ public final class Tensor {
 
   /** Looks at one element, as Java itself looks at buffers of an arena: C would not see that the arena is closed. */
   static void requireAlive(Object owner, String argument, int index) {
-    if (!(owner instanceof Buffer buffer) || buffer.limit() == 0) {
+    if (!(owner instanceof Buffer buffer)) {
+      if (owner != null) {
+        requireAccess(owner, index < 0 ? argument : argument + "[" + index + "]");
+      }
+      return;
+    }
+    if (buffer.limit() == 0) {
       return;
     }
     try {
@@ -302,7 +313,7 @@ public final class Tensor {
   /** A tensor that a call writes to. */
   static Tensor writable(Tensor tensor, String argument) {
     if (tensor != null && tensor.readOnly) {
-      throw new IllegalArgumentException(argument + ": the buffer is read-only");
+      throw new IllegalArgumentException(argument + ": the memory is read-only");
     }
     return tensor;
   }

@@ -112,14 +112,36 @@ public final class TensorList extends Handle {
    * @param buffer direct, with enough left for the entry
    */
   public void set(int index, Buffer buffer) {
+    long bytes = Tensor.bytesOf(buffer, "buffer");
+    point(index, Tensor.addressOf(buffer), bytes, buffer, buffer.isReadOnly());
+  }
+
+  /**
+   * Points an entry at another tensor, of the same shape and dtype.
+   *
+   * @param index from 0
+   * @param tensor in the machine's own memory, compact
+   */
+  public void set(int index, Tensor tensor) {
+    Tensor.alive(present(tensor, "tensor"), "tensor");
+    if (!tensor.device().isHost() || !tensor.isCompact()) {
+      throw new IllegalArgumentException("tensor: expected compact memory of this machine, found " + tensor);
+    }
+    Tensor shown = get(index);
+    if (shown != null && !shown.looksAs(tensor)) {
+      throw new IllegalArgumentException("tensor: is " + tensor + ", expected " + shown);
+    }
+    point(index, tensor.address, tensor.count() * tensor.bits / 8, tensor.owner, tensor.readOnly);
+  }
+
+  private void point(int index, long address, long bytes, Object owner, boolean isReadOnly) {
     resource.enterAlone();
     try {
       requireOwn();
       check(index);
-      long bytes = Tensor.bytesOf(buffer, "buffer");
-      core.tensor_list_set_data(resource.address, index, Tensor.addressOf(buffer), bytes);
-      owners[index] = buffer;
-      readOnly[index] = buffer.isReadOnly();
+      core.tensor_list_set_data(resource.address, index, address, bytes);
+      owners[index] = owner;
+      readOnly[index] = isReadOnly;
     } finally {
       resource.leaveAlone();
     }
@@ -158,7 +180,7 @@ public final class TensorList extends Handle {
         return null;
       }
       int ndim = (int) facts[5];
-      return new Tensor(facts[0], DType.of(facts[1], facts[2]), new Device((int) facts[3], (int) facts[4]),
+      return new Tensor(facts[0], DType.of(facts[1], facts[2]), Device.of(facts[3], facts[4]),
           Arrays.copyOfRange(facts, 6, 6 + ndim), Arrays.copyOfRange(facts, 6 + ndim, 6 + 2 * ndim), readOnly[index],
           source == null ? owners[index] : new Lease(source));
     } finally {
@@ -216,7 +238,7 @@ public final class TensorList extends Handle {
     read(argument);
     for (int i = 0; i < size; i++) {
       if (readOnly[i]) {
-        throw new IllegalArgumentException(argument + "[" + i + "]: the buffer is read-only");
+        throw new IllegalArgumentException(argument + "[" + i + "]: the memory is read-only");
       }
     }
     return data;

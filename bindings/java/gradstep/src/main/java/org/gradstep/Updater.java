@@ -12,37 +12,91 @@ public final class Updater extends StatefulHandle {
   private static final Functions FUNCTIONS =
       new Functions(core::updater_save, core::updater_save_file, core::updater_load, core::updater_load_file);
 
+  /** What an updater chains. */
+  public static final class Builder {
+    private final Context context;
+    private final Optimizer optimizer;
+    private Accumulator accumulator;
+    private Reducer reducer;
+    private Optimizer outer;
+    private UpdaterOptions options;
+
+    private Builder(Context context, Optimizer optimizer) {
+      this.context = present(context, "context");
+      this.optimizer = present(optimizer, "optimizer");
+    }
+
+    /**
+     * Adds up micro-batches; without it every push is a window.
+     *
+     * @param accumulator of the same parameters
+     * @return this
+     */
+    public Builder accumulator(Accumulator accumulator) {
+      this.accumulator = accumulator;
+      return this;
+    }
+
+    /**
+     * Makes the gradients of all ranks one; without it there are no other ranks.
+     *
+     * @param reducer of the same parameters
+     * @return this
+     */
+    public Builder reducer(Reducer reducer) {
+      this.reducer = reducer;
+      return this;
+    }
+
+    /**
+     * With {@link UpdaterSync#DELTAS}: steps by what every syncSteps local steps have changed (DiLoCo).
+     *
+     * @param outer of the same parameters
+     * @return this
+     */
+    public Builder outer(Optimizer outer) {
+      this.outer = outer;
+      return this;
+    }
+
+    /**
+     * How the ranks are kept equal, and what happens to gradients before a step.
+     *
+     * @param options null = defaults
+     * @return this
+     */
+    public Builder options(UpdaterOptions options) {
+      this.options = options;
+      return this;
+    }
+
+    /**
+     * The updater.
+     *
+     * @return the caller's to close
+     */
+    public Updater build() {
+      return new Updater(this);
+    }
+  }
+
   /**
    * Chains handles, which may be closed, and used by themselves between pushes.
    *
    * @param context whose threads work
-   * @param optimizer steps
-   * @param accumulator null = every push is a window
-   * @param reducer null = no other ranks
-   * @param options read during the call; null = defaults
+   * @param optimizer makes the steps
+   * @return the builder
    */
-  public Updater(
-      Context context, Optimizer optimizer, Accumulator accumulator, Reducer reducer, UpdaterOptions options) {
-    this(context, optimizer, accumulator, reducer, null, options);
+  public static Builder builder(Context context, Optimizer optimizer) {
+    return new Builder(context, optimizer);
   }
 
-  /**
-   * As above, with an outer optimizer of the same parameters: with DELTAS it steps by what every syncSteps local steps
-   * have changed (DiLoCo).
-   *
-   * @param context whose threads work
-   * @param optimizer makes the local steps
-   * @param accumulator null = every push is a window
-   * @param reducer null = no other ranks
-   * @param outer null = there are no rounds of local steps
-   * @param options read during the call; null = defaults
-   */
-  public Updater(Context context, Optimizer optimizer, Accumulator accumulator, Reducer reducer, Optimizer outer,
-      UpdaterOptions options) {
-    super("updater", create(context, optimizer, accumulator, reducer, outer, options), core::updater_destroy,
-        FUNCTIONS);
+  private Updater(Builder parts) {
+    super("updater", create(parts.context, parts.optimizer, parts.accumulator, parts.reducer, parts.outer,
+        parts.options), core::updater_destroy, FUNCTIONS);
     // And with them the tensors of their hyper-parameters.
-    resource.borrowed = outer == null ? List.of(optimizer.resource) : List.of(optimizer.resource, outer.resource);
+    resource.borrowed = parts.outer == null ? List.of(parts.optimizer.resource)
+        : List.of(parts.optimizer.resource, parts.outer.resource);
   }
 
   private static long create(Context context, Optimizer optimizer, Accumulator accumulator, Reducer reducer,
@@ -52,12 +106,12 @@ public final class Updater extends StatefulHandle {
     try {
       if (outer == null) {
         return core.create_updater(context.resource.address, optimizer.resource.address, addressOf(accumulator),
-            addressOf(reducer), 0, options);
+            addressOf(reducer), 0, UpdaterOptions.struct(options));
       }
       enter(outer.resource, null, null, null);
       try {
         return core.create_updater(context.resource.address, optimizer.resource.address, addressOf(accumulator),
-            addressOf(reducer), outer.resource.address, options);
+            addressOf(reducer), outer.resource.address, UpdaterOptions.struct(options));
       } finally {
         leave(outer.resource, null, null, null);
       }
@@ -154,11 +208,10 @@ public final class Updater extends StatefulHandle {
    */
   public UpdaterStatistics statistics() {
     return ask(address -> {
-      try (UpdaterStatisticsStruct u = new UpdaterStatisticsStruct()) {
-        core.updater_stats(address, u);
-        return new UpdaterStatistics(u.getDroppedWindows(), u.getPushes(), u.getWindows(), u.getSteps(),
-            u.getSkippedSteps(), u.getAccumulateNanoseconds(), u.getReduceNanoseconds(), u.getStepNanoseconds());
-      }
+      UpdaterStatisticsStruct u = new UpdaterStatisticsStruct();
+      core.updater_stats(address, u);
+      return new UpdaterStatistics(u.getDroppedWindows(), u.getPushes(), u.getWindows(), u.getSteps(),
+          u.getSkippedSteps(), u.getAccumulateNanoseconds(), u.getReduceNanoseconds(), u.getStepNanoseconds());
     });
   }
 

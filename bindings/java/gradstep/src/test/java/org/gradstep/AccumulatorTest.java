@@ -24,10 +24,9 @@ class AccumulatorTest {
 
   @Test
   void aWindowIsTheMeanOfItsMicroBatches() {
-    try (Context context = new Context(1); AccumulatorOptions options = new AccumulatorOptions()) {
+    try (Context context = new Context(1)) {
       // docs:begin accumulate
-      options.setMode(Constants.ACCUMULATE_MEAN);
-      options.setSteps(2);
+      AccumulatorOptions options = AccumulatorOptions.builder().mode(AccumulationMode.MEAN).steps(2).build();
       try (Accumulator accumulator = new Accumulator(context, options, MODEL);
           TensorList first = TensorList.of(table(1, 2, 3, 4, 5, 6), Tensor.of(floats(1, 1)));
           TensorList second = TensorList.of(table(3, 2, 1, 0, 1, 2), null)) { // no gradient for the bias this time
@@ -48,10 +47,11 @@ class AccumulatorTest {
 
   @Test
   void rowsAddUpWhereTheirIndicesSay() {
-    try (Context context = new Context(1);
-        AccumulatorOptions options = new AccumulatorOptions()) {
-      options.setMode(Constants.ACCUMULATE_SUM);
-      options.setTrigger(Constants.TRIGGER_MANUAL);
+    try (Context context = new Context(1)) {
+      AccumulatorOptions options = AccumulatorOptions.builder()
+          .mode(AccumulationMode.SUM)
+          .trigger(AccumulationTrigger.MANUAL)
+          .build();
       try (Accumulator accumulator = new Accumulator(context, options, MODEL)) {
         Rows rows = new Rows(0, Memory.longs(2, 0, 2), Tensor.of(floats(1, 2, 3, 4, 5, 6), 3, 2));
         assertFalse(accumulator.add(null, List.of(rows), 1, 0));
@@ -75,9 +75,12 @@ class AccumulatorTest {
 
   @Test
   void aScheduleGivesTheLengthsOfWindows() {
-    try (Context context = new Context(1); AccumulatorOptions options = new AccumulatorOptions()) {
-      options.setTrigger(Constants.TRIGGER_SCHEDULE);
-      try (Accumulator accumulator = new Accumulator(context, options, Schedule.of(window -> window + 1), MODEL);
+    try (Context context = new Context(1)) {
+      AccumulatorOptions options = AccumulatorOptions.builder()
+          .trigger(AccumulationTrigger.SCHEDULE)
+          .schedule(Schedule.of(window -> window + 1))
+          .build();
+      try (Accumulator accumulator = new Accumulator(context, options, MODEL);
           TensorList grads = TensorList.of(table(1, 1, 1, 1, 1, 1), Tensor.of(floats(1, 1)))) {
         boolean[] ready = new boolean[6];
         for (int i = 0; i < ready.length; i++) {
@@ -90,12 +93,14 @@ class AccumulatorTest {
 
   @Test
   void sumsCanBeOfF64AndWindowsWeighted() {
-    try (Context context = new Context(1); AccumulatorOptions options = new AccumulatorOptions()) {
-      options.setMode(Constants.ACCUMULATE_WEIGHTED);
-      options.setTrigger(Constants.TRIGGER_MIN_WEIGHT);
-      options.setMinWeight(4);
-      options.setDtype(DType.F64);
-      options.setNonfinite(Constants.NONFINITE_SKIP);
+    try (Context context = new Context(1)) {
+      AccumulatorOptions options = AccumulatorOptions.builder()
+          .mode(AccumulationMode.WEIGHTED)
+          .trigger(AccumulationTrigger.MIN_WEIGHT)
+          .minWeight(4)
+          .dtype(DType.F64)
+          .nonfinite(NonfinitePolicy.SKIP)
+          .build();
       try (Accumulator accumulator = new Accumulator(context, options, List.of(Parameter.of("x", DType.F32, 1)));
           TensorList one = TensorList.of(floats(1f));
           TensorList two = TensorList.of(floats(2f));
@@ -110,6 +115,15 @@ class AccumulatorTest {
         }
       }
     }
+  }
+
+  @Test
+  void optionsStayAsTheyWereBuilt() {
+    AccumulatorOptions.Builder builder = AccumulatorOptions.builder().mode(AccumulationMode.SUM).steps(2);
+    AccumulatorOptions options = builder.build();
+    builder.steps(3);
+    assertEquals("AccumulatorOptions{mode=SUM, steps=2}", options.toString());
+    assertThrows(UnsupportedOperationException.class, () -> options.options().clear());
   }
 
   @Test
@@ -142,10 +156,8 @@ class AccumulatorTest {
       assertThrows(IllegalArgumentException.class, () -> accumulator.add(right, -1, 0));
       assertThrows(IllegalStateException.class, accumulator::gradients);
       assertEquals(0, accumulator.count());
-      AccumulatorOptions closed = new AccumulatorOptions();
-      closed.close();
-      assertEquals("AccumulatorOptions: is closed",
-          assertThrows(IllegalStateException.class, () -> new Accumulator(context, closed, MODEL)).getMessage());
+      assertEquals("mode: is null",
+          assertThrows(IllegalArgumentException.class, () -> AccumulatorOptions.builder().mode(null)).getMessage());
       String schema = assertThrows(IllegalArgumentException.class, () -> new Accumulator(context, null,
           List.of(Parameter.of("a", DType.F32, 1), Parameter.of("a", DType.F32, 1)))).getMessage();
       assertTrue(schema.contains("parameters[1]") && schema.contains("a"), schema);

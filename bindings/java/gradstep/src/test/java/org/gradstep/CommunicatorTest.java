@@ -12,6 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -23,11 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 class CommunicatorTest {
   private static CommunicatorOptions options(int rank, int worldSize) {
-    CommunicatorOptions options = new CommunicatorOptions();
-    options.setRank(rank);
-    options.setWorldSize(worldSize);
-    options.setTimeoutMs(20_000);
-    return options;
+    return CommunicatorOptions.builder().rank(rank).worldSize(worldSize).timeout(Duration.ofSeconds(20)).build();
   }
 
   @Test
@@ -122,8 +119,8 @@ class CommunicatorTest {
       }
 
       @Override
-      public byte[] get(String key, long timeoutMillis) throws Exception {
-        long deadline = System.nanoTime() + timeoutMillis * 1_000_000;
+      public byte[] get(String key, Duration timeout) throws Exception {
+        long deadline = System.nanoTime() + timeout.toNanos();
         while (!values.containsKey(key)) {
           if (System.nanoTime() > deadline) {
             throw new TimeoutException(key);
@@ -142,11 +139,12 @@ class CommunicatorTest {
       }
 
       @Override
-      public byte[] get(String key, long timeoutMillis) {
+      public byte[] get(String key, Duration timeout) {
         throw broken;
       }
     };
-    try (Context context = new Context(1); CommunicatorOptions options = options(0, 2)) {
+    CommunicatorOptions options = options(0, 2);
+    try (Context context = new Context(1)) {
       GradstepException error = assertThrows(GradstepException.class,
           () -> Communicator.connect(context, options, "shm", Rendezvous.store(failing)));
       assertEquals(broken, error.getCause());
@@ -160,9 +158,8 @@ class CommunicatorTest {
   private static void meet(String engine, Place place) throws Exception {
     try (Context context = new Context(1)) {
       Ranks.run(context, 2, (rank, unused) -> {
-        try (CommunicatorOptions options = options(rank, 2);
-            Communicator comm = Communicator.connect(context, options, engine, place.of(rank),
-                engine.equals("gloo") ? "127.0.0.1" : null)) {
+        try (Communicator comm = Communicator.connect(context, options(rank, 2), engine, place.of(rank),
+            engine.equals("gloo") ? "127.0.0.1" : null)) {
           assertEquals(engine.equals("auto") ? "shm" : engine, comm.engine());
           Tensor sum = Tensor.of(floats(rank + 1f));
           comm.allReduce(sum);
@@ -174,7 +171,8 @@ class CommunicatorTest {
 
   @Test
   void aPlaceThatDoesNotFitIsNamed() {
-    try (Context context = new Context(1); CommunicatorOptions options = options(0, 1)) {
+    CommunicatorOptions options = options(0, 1);
+    try (Context context = new Context(1)) {
       assertThrows(IllegalArgumentException.class,
           () -> Communicator.connect(context, options, "pigeon", Rendezvous.none()));
       assertThrows(IllegalArgumentException.class,

@@ -37,11 +37,8 @@ class ContextTest {
   private static final int LARGE = 1 << 20;
 
   private static Optimizer sgd(Context context, int elements) {
-    try (SgdOptions options = new SgdOptions()) {
-      options.setLearningRate(1);
-      options.setMomentum(0.5);
-      return Optimizer.sgd(context, options, List.of(Parameter.of("x", DType.F32, elements)));
-    }
+    SgdOptions options = SgdOptions.builder(1).momentum(0.5).build();
+    return Optimizer.create(context, options, List.of(Parameter.of("x", DType.F32, elements)));
   }
 
   /** A logger that keeps what it gets. */
@@ -75,7 +72,7 @@ class ContextTest {
     // docs:begin log
     try (Context context = Context.builder()
         .threads(1)
-        .log(Constants.LOG_DEBUG, Context.Log.to(kept)) // System.getLogger("gradstep"), say
+        .log(LogLevel.DEBUG, Context.Log.to(kept)) // System.getLogger("gradstep"), say
         .build()) {
       // docs:end log
       Ranks.run(context, 2, (rank, comm) -> {
@@ -95,11 +92,11 @@ class ContextTest {
     AtomicLong handed = new AtomicLong();
     Thread thread = Thread.currentThread();
     thread.setUncaughtExceptionHandler((where, error) -> handed.incrementAndGet());
-    try (Context context = Context.builder().threads(1).log(Constants.LOG_DEBUG, (level, text) -> {
+    try (Context context = Context.builder().threads(1).log(LogLevel.DEBUG, (level, text) -> {
       throw new IllegalStateException("full");
     }).build(); Communicator comm = Communicator.local(context, null, 1).get(0)) {
       comm.abort();
-      assertEquals(Constants.ERR_ABORTED, assertThrows(GradstepException.class, comm::barrier).status());
+      assertEquals(Status.ABORTED, assertThrows(GradstepException.class, comm::barrier).status());
     } finally {
       thread.setUncaughtExceptionHandler(null);
     }
@@ -165,19 +162,17 @@ class ContextTest {
     AtomicInteger loops = new AtomicInteger();
     AtomicReference<LongConsumer> late = new AtomicReference<>();
     List<Future<?>> pieces = new ArrayList<>();
+    ShampooOptions options = ShampooOptions.builder(1).blockSize(extent).build(); // two roots of many milliseconds
     try (Context context = Context.builder().parallelFor((n, body) -> {
-          late.set(body);
-          if (loops.getAndIncrement() == loop) {
-            runAndLeave(pool, pieces, n, body);
-          } else {
-            LongStream.range(0, n).forEach(body);
-          }
-        }).build();
-        ShampooOptions options = new ShampooOptions()) {
-      options.setLearningRate(1);
-      options.setBlockSize(extent); // two roots, each of which takes many milliseconds
+      late.set(body);
+      if (loops.getAndIncrement() == loop) {
+        runAndLeave(pool, pieces, n, body);
+      } else {
+        LongStream.range(0, n).forEach(body);
+      }
+    }).build()) {
       try (Optimizer shampoo =
-              Optimizer.shampoo(context, options, List.of(Parameter.of("x", DType.F32, extent, extent)));
+              Optimizer.create(context, options, List.of(Parameter.of("x", DType.F32, extent, extent)));
           TensorList params = TensorList.of(Tensor.of(floats(extent * extent), extent, extent));
           TensorList grads = TensorList.of(Tensor.of(floats(extent * extent), extent, extent))) {
         FloatBuffer elements = grads.get(0).floats();
@@ -261,7 +256,7 @@ class ContextTest {
         sgd.step(params, grads);
       }
       left.set(0);
-      assertEquals(Constants.ERR_OUT_OF_MEMORY,
+      assertEquals(Status.OUT_OF_MEMORY,
           assertThrows(GradstepException.class, () -> sgd(context, 1000)).status());
     }
     assertTrue(given.isEmpty(), given.keySet().toString());
@@ -290,7 +285,7 @@ class ContextTest {
       public void deallocate(long address, long bytes, long alignment, Device device) {}
     };
     try (Context context = Context.builder().threads(1).allocator(allocator).build()) {
-      assertEquals(Constants.ERR_OUT_OF_MEMORY,
+      assertEquals(Status.OUT_OF_MEMORY,
           assertThrows(GradstepException.class, () -> sgd(context, 1000)).status());
     } finally {
       thread.setUncaughtExceptionHandler(null);
@@ -307,7 +302,7 @@ class ContextTest {
       Ranks.run(context, 2, (rank, comm) -> {
         if (rank == 0) {
           GradstepException error = assertThrows(GradstepException.class, comm::barrier);
-          assertEquals(Constants.ERR_ABORTED, error.status());
+          assertEquals(Status.ABORTED, error.status());
           assertSame(thrown, error.getCause());
         }
       });
@@ -317,7 +312,7 @@ class ContextTest {
   @Test
   void badOptionsAreRefused() {
     assertThrows(IllegalArgumentException.class, () -> new Context(-1));
-    assertThrows(IllegalArgumentException.class, () -> Context.builder().log(9, (level, text) -> {}).build());
+    assertThrows(IllegalArgumentException.class, () -> Context.builder().log(null, (level, text) -> {}).build());
     String text = assertThrows(GradstepException.class,
         () -> Context.builder().lapackLibrary(Path.of("/nowhere/liblapack.so")).build()).getMessage();
     assertTrue(text.contains("/nowhere/liblapack.so"), text);
@@ -329,7 +324,7 @@ class ContextTest {
   @Test
   void theLibraryTellsWhatItIs() {
     assertTrue(Gradstep.version().matches("[0-9]+\\.[0-9]+\\.[0-9]+.*"), Gradstep.version());
-    assertEquals(Constants.ABI_VERSION, Gradstep.abiVersion());
+    assertEquals(core.ABI_VERSION, Gradstep.abiVersion());
     assertTrue(Gradstep.buildInfo().contains("instruction_set"));
     assertTrue(Gradstep.backendAvailable("shm"));
     assertEquals("ok", Gradstep.backendStatus("cpu"));
@@ -341,17 +336,15 @@ class ContextTest {
 
   @Test
   void costsArePredicted() {
-    try (Context context = new Context(1); CostOptions options = new CostOptions()) {
-      assertThrows(IllegalArgumentException.class, () -> Cost.predict(options)); // no network yet
-      options.setElements(1_000_000);
-      options.setRanks(2);
-      options.setBandwidth(1e8);
-      options.setLatency(0);
-      options.setMessage(0);
-      Cost.measure(options, context);
+    try (Context context = new Context(1)) {
+      CostOptions.Builder measured = Cost.measure(context);
+      assertThrows(IllegalArgumentException.class, () -> Cost.predict(measured.build())); // no network yet
+      assertTrue((double) measured.build().options().get("addSeconds") > 0);
+      CostOptions options =
+          measured.elements(1_000_000).ranks(2).bandwidth(1e8).latency(0).message(0).build();
       List<Cost> costs = Cost.predict(options);
       Cost dense = costs.stream()
-          .filter(cost -> cost.mode() == Constants.REDUCER_DENSE && cost.algorithm() == Constants.COST_OWN)
+          .filter(cost -> cost.mode() == ReducerMode.DENSE && cost.algorithm() == CostAlgorithm.OWN)
           .findFirst().orElseThrow();
       assertEquals(4_000_000, dense.bytes()); // 2 n (P - 1) / P
       assertEquals(0.04, dense.networkSeconds(), 1e-9);

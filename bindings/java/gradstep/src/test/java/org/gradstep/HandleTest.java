@@ -22,11 +22,12 @@ class HandleTest {
   private static final List<Parameter> MODEL = List.of(Parameter.of("large", DType.F32, LARGE));
 
   private static Accumulator accumulator(Context context, Schedule windowLength) {
-    try (AccumulatorOptions options = new AccumulatorOptions()) {
-      options.setMode(Constants.ACCUMULATE_SUM);
-      options.setTrigger(Constants.TRIGGER_SCHEDULE);
-      return new Accumulator(context, options, windowLength, MODEL);
-    }
+    AccumulatorOptions options = AccumulatorOptions.builder()
+        .mode(AccumulationMode.SUM)
+        .trigger(AccumulationTrigger.SCHEDULE)
+        .schedule(windowLength)
+        .build();
+    return new Accumulator(context, options, MODEL);
   }
 
   private static FloatBuffer ones() {
@@ -122,36 +123,6 @@ class HandleTest {
   }
 
   @Test
-  void optionsMayBeClosedDuringTheCallThatReadsThem() {
-    try (Context context = new Context(1)) {
-      CommunicatorOptions options = new CommunicatorOptions();
-      HostCollectives closing = new HostCollectives() {
-        @Override
-        public int rank() { // asked before the options are read
-          options.close();
-          CommunicatorOptions other = new CommunicatorOptions(); // where the first ones were, had they been freed
-          other.setTimeoutMs(-1);
-          return 0;
-        }
-
-        @Override
-        public int worldSize() {
-          return 1;
-        }
-
-        @Override
-        public void allGather(ByteBuffer send, ByteBuffer receive, long timeoutMillis) {
-          receive.put(send);
-        }
-      };
-      Communicator.host(context, closing, options).close();
-      assertEquals("CommunicatorOptions: is closed",
-          assertThrows(IllegalStateException.class, () -> Communicator.local(context, options, 1)).getMessage());
-      assertThrows(IllegalStateException.class, () -> options.setRank(1));
-    }
-  }
-
-  @Test
   void everyHandleSaysThatItIsClosed() throws Exception {
     Context context = new Context(1);
     Communicator comm = Communicator.local(context, null, 1).get(0);
@@ -167,13 +138,13 @@ class HandleTest {
     assertThrows(IllegalStateException.class, () -> list.get(0));
     assertThrows(IllegalStateException.class, () -> new Reducer(context, comm, null, MODEL));
     StepOptions options = new StepOptions();
-    try (Context other = new Context(1); SgdOptions sgd = new SgdOptions()) {
-      sgd.setLearningRate(1);
-      Optimizer optimizer = Optimizer.sgd(other, sgd, MODEL);
+    try (Context other = new Context(1)) {
+      SgdOptions sgd = SgdOptions.builder(1).build();
+      Optimizer optimizer = Optimizer.create(other, sgd, MODEL);
       optimizer.close();
       try (TensorList params = TensorList.of(ones())) {
         assertThrows(IllegalStateException.class, () -> optimizer.step(params, params, options));
-        assertThrows(IllegalStateException.class, () -> new Updater(other, optimizer, null, null, null));
+        assertThrows(IllegalStateException.class, () -> Updater.builder(other, optimizer).build());
       }
     }
   }
@@ -222,6 +193,24 @@ class HandleTest {
     assertArrayEquals(new float[] {1, 2}, values(tensor.floats()));
     assertEquals("buffers[1]: is null",
         assertThrows(IllegalArgumentException.class, () -> TensorList.of(memory, null)).getMessage());
+  }
+
+  @Test
+  void anEntryMayShowAnotherTensorOfItsForm() {
+    FloatBuffer other = floats(3, 4);
+    try (TensorList list = TensorList.of(floats(1, 2))) {
+      list.set(0, Tensor.of(other));
+      assertArrayEquals(new float[] {3, 4}, values(list, 0));
+      assertEquals("tensor: is Tensor(F32, [2, 1]), expected Tensor(F32, [2])",
+          assertThrows(IllegalArgumentException.class, () -> list.set(0, Tensor.of(other, 2, 1))).getMessage());
+      assertEquals("tensor: is Tensor(I64, [1]), expected Tensor(F32, [2])",
+          assertThrows(IllegalArgumentException.class, () -> list.set(0, Memory.longs(1))).getMessage());
+      Tensor strided = Tensor.ofAddress(64, DType.F32, Device.CPU, new long[] {2}, new long[] {2});
+      assertEquals("tensor: expected compact memory of this machine, found " + strided,
+          assertThrows(IllegalArgumentException.class, () -> list.set(0, strided)).getMessage());
+      assertThrows(IllegalArgumentException.class, () -> list.set(1, Tensor.of(other)));
+      assertArrayEquals(new float[] {3, 4}, values(list, 0));
+    }
   }
 
   @Test

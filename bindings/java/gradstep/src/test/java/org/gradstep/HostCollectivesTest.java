@@ -12,6 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.SocketException;
 import java.nio.ByteBuffer;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.BrokenBarrierException;
 import java.util.concurrent.CyclicBarrier;
@@ -55,21 +56,21 @@ class HostCollectivesTest {
     }
 
     @Override
-    public void allGather(ByteBuffer send, ByteBuffer receive, long timeoutMillis) throws Exception {
+    public void allGather(ByteBuffer send, ByteBuffer receive, Duration timeout) throws Exception {
       calls.incrementAndGet();
       byte[] own = new byte[send.remaining()];
       send.get(own);
       channel.sent[rank] = own;
-      await(timeoutMillis);
+      await(timeout);
       for (byte[] bytes : channel.sent) {
         receive.put(bytes);
       }
-      await(timeoutMillis);
+      await(timeout);
     }
 
-    void await(long timeoutMillis) throws Exception {
+    void await(Duration timeout) throws Exception {
       try {
-        channel.turn.await(timeoutMillis, TimeUnit.MILLISECONDS);
+        channel.turn.await(timeout.toMillis(), TimeUnit.MILLISECONDS);
       } catch (BrokenBarrierException error) {
         throw new SocketException("a peer has left");
       }
@@ -95,10 +96,10 @@ class HostCollectivesTest {
     }
 
     @Override
-    public void allReduce(ByteBuffer data, DType dtype, ReduceOp op, long timeoutMillis) throws Exception {
+    public void allReduce(ByteBuffer data, DType dtype, ReduceOp op, Duration timeout) throws Exception {
       SUMS.incrementAndGet();
       ByteBuffer all = Memory.bytes(data.remaining() * worldSize());
-      allGather(data.asReadOnlyBuffer(), all, timeoutMillis);
+      allGather(data.asReadOnlyBuffer(), all, timeout);
       int count = data.remaining() / 4;
       for (int i = 0; dtype == DType.F32 && op == ReduceOp.SUM && i < count; i++) {
         float sum = 0;
@@ -110,11 +111,11 @@ class HostCollectivesTest {
     }
 
     @Override
-    public HostCollectives dup(long timeoutMillis) throws Exception {
+    public HostCollectives dup(Duration timeout) throws Exception {
       if (rank == 0) {
         channel.next = new Channel(worldSize());
       }
-      await(timeoutMillis);
+      await(timeout);
       return new Complete(rank, channel.next);
     }
 
@@ -130,8 +131,8 @@ class HostCollectivesTest {
 
   private static void run(int worldSize, Make make, Ranks.Body body) throws Exception {
     Channel channel = new Channel(worldSize);
-    try (Context context = new Context(1); CommunicatorOptions options = new CommunicatorOptions()) {
-      options.setTimeoutMs(10_000);
+    try (Context context = new Context(1)) {
+      CommunicatorOptions options = CommunicatorOptions.builder().timeout(Duration.ofSeconds(10)).build();
       Ranks.run(context, worldSize, (rank, unused) -> {
         try (Communicator comm = Communicator.host(context, make.of(rank, channel), options)) {
           body.run(rank, comm);
@@ -179,7 +180,7 @@ class HostCollectivesTest {
     IllegalArgumentException thrown = new IllegalArgumentException("no route");
     run(2, (rank, channel) -> new Gatherer(rank, channel) {
       @Override
-      public void broadcast(ByteBuffer data, int root, long timeoutMillis) {
+      public void broadcast(ByteBuffer data, int root, Duration timeout) {
         throw thrown;
       }
     }, (rank, comm) -> {
@@ -194,15 +195,15 @@ class HostCollectivesTest {
   @Test
   void failuresKeepTheirKind() throws Exception {
     for (Exception failure : List.of(new TimeoutException("late"), new SocketException("gone"),
-        new GradstepException(Constants.ERR_PEER_LOST, "told by the transport"))) {
+        new GradstepException(Status.PEER_LOST, "told by the transport"))) {
       run(2, (rank, channel) -> new Gatherer(rank, channel) {
         @Override
-        public void barrier(long timeoutMillis) throws Exception {
+        public void barrier(Duration timeout) throws Exception {
           throw failure;
         }
       }, (rank, comm) -> {
         GradstepException error = assertThrows(GradstepException.class, comm::barrier);
-        assertEquals(failure instanceof TimeoutException ? Constants.ERR_TIMEOUT : Constants.ERR_PEER_LOST,
+        assertEquals(failure instanceof TimeoutException ? Status.TIMEOUT : Status.PEER_LOST,
             error.status());
         assertSame(failure, error.getCause());
       });
@@ -213,13 +214,13 @@ class HostCollectivesTest {
   void anInterruptIsNotLost() throws Exception {
     run(2, (rank, channel) -> new Gatherer(rank, channel) {
       @Override
-      public void barrier(long timeoutMillis) throws Exception {
+      public void barrier(Duration timeout) throws Exception {
         Thread.currentThread().interrupt();
-        Thread.sleep(timeoutMillis); // which clears the flag
+        Thread.sleep(timeout.toMillis()); // which clears the flag
       }
     }, (rank, comm) -> {
       GradstepException error = assertThrows(GradstepException.class, comm::barrier);
-      assertEquals(Constants.ERR_ABORTED, error.status());
+      assertEquals(Status.ABORTED, error.status());
       assertTrue(error.getCause() instanceof InterruptedException);
       assertTrue(Thread.interrupted());
     });

@@ -25,7 +25,7 @@ class MessagesTest {
   @Test
   void tensorsAndHandlesShowWhatTheyAre() {
     assertEquals("Tensor(F32, [2, 2])", Tensor.of(floats(4), 2, 2).toString());
-    Device device = new Device(2, 1);
+    Device device = new Device(DeviceType.CUDA, 1);
     assertEquals("Tensor(F64, [2, 2], strides [1, 2], on " + device + ")",
         Tensor.ofAddress(64, DType.F64, device, new long[] {2, 2}, new long[] {1, 2}).toString());
     Context context = new Context(1);
@@ -46,20 +46,19 @@ class MessagesTest {
   @Test
   void whatIsNullIsNamed() {
     try (Context context = new Context(1);
-        SgdOptions options = new SgdOptions();
-        CommunicatorOptions how = new CommunicatorOptions();
         TensorList list = TensorList.of(floats(4))) {
-      options.setLearningRate(0.5);
+      CommunicatorOptions how = CommunicatorOptions.builder().build();
+      SgdOptions options = SgdOptions.builder(0.5).build();
       assertEquals("where: is null", refused(() -> Communicator.connect(context, how, "shm", null)));
       assertEquals("engine: is null", refused(() -> Communicator.connect(context, how, null, Rendezvous.none())));
       assertEquals("store: is null", refused(() -> Rendezvous.store(null)));
       assertEquals("folder: is null", refused(() -> Rendezvous.folder((Path) null)));
-      assertEquals("context: is null", refused(() -> Optimizer.sgd(null, options, MODEL)));
-      assertEquals("parameters: is null", refused(() -> Optimizer.sgd(context, options, null)));
+      assertEquals("context: is null", refused(() -> Optimizer.create(null, options, MODEL)));
+      assertEquals("parameters: is null", refused(() -> Optimizer.create(context, options, null)));
       assertEquals("comm: is null", refused(() -> new Reducer(context, null, null, MODEL)));
-      assertEquals("optimizer: is null", refused(() -> new Updater(context, null, null, null, null)));
+      assertEquals("optimizer: is null", refused(() -> Updater.builder(context, null).build()));
       assertEquals("tensors: is null", refused(() -> TensorList.of((Tensor[]) null)));
-      try (Optimizer sgd = Optimizer.sgd(context, options, MODEL);
+      try (Optimizer sgd = Optimizer.create(context, options, MODEL);
           Accumulator accumulator = new Accumulator(context, null, MODEL)) {
         assertEquals("params: is null", refused(() -> sgd.step(null, list)));
         assertEquals("grads: is null", refused(() -> sgd.step(list, null)));
@@ -78,7 +77,7 @@ class MessagesTest {
 
   @Test
   void aFailureShowsItsStatus() {
-    String shown = new GradstepException(Constants.ERR_PEER_LOST, "rank 1 is gone").toString();
+    String shown = new GradstepException(Status.PEER_LOST, "rank 1 is gone").toString();
     assertEquals("org.gradstep.GradstepException: GRADSTEP_ERR_PEER_LOST: rank 1 is gone", shown);
   }
 
@@ -86,11 +85,10 @@ class MessagesTest {
   void aCallThatComesBackIntoItsHandleIsToldSo() {
     AtomicReference<Optimizer> own = new AtomicReference<>();
     try (Context context = new Context(1);
-        SgdOptions options = new SgdOptions();
         TensorList params = TensorList.of(floats(4));
         TensorList grads = TensorList.of(floats(4))) {
-      options.setLearningRate(0.5);
-      try (Optimizer sgd = Optimizer.sgd(context, options, MODEL)) {
+      SgdOptions options = SgdOptions.builder(0.5).build();
+      try (Optimizer sgd = Optimizer.create(context, options, MODEL)) {
         own.set(sgd);
         sgd.setSchedule("learning_rate", Schedule.of(step -> {
           own.get().step(params, grads);

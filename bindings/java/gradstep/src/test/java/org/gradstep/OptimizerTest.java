@@ -26,10 +26,7 @@ class OptimizerTest {
   private static final List<Parameter> PAIR = List.of(Parameter.of("pair", DType.F32, 2));
 
   private static Optimizer sgd(Context context, List<Parameter> model) {
-    try (SgdOptions options = new SgdOptions()) {
-      options.setLearningRate(1);
-      return Optimizer.sgd(context, options, model);
-    }
+    return Optimizer.create(context, SgdOptions.builder(1).build(), model);
   }
 
   @Test
@@ -188,7 +185,7 @@ class OptimizerTest {
       sgd.step(params, grads, new StepOptions()
           .gradNorm(Memory.doubles(20)).maxNorm(10).gradScaleTensor(Tensor.of(floats(1f))));
       assertArrayEquals(new float[] {-3.85f, -5.05f}, values(memory), 1e-5f); // the norm is taken from the tensor
-      assertEquals("foundInf: the buffer is read-only", assertThrows(IllegalArgumentException.class,
+      assertEquals("foundInf: the memory is read-only", assertThrows(IllegalArgumentException.class,
           () -> sgd.step(params, grads, new StepOptions().foundInf(Tensor.of(floats(0f).asReadOnlyBuffer()))))
           .getMessage());
       assertThrows(IllegalArgumentException.class, () -> sgd.step(params, grads, new StepOptions().maxNorm(-1)));
@@ -277,11 +274,11 @@ class OptimizerTest {
 
   @Test
   void stateIsSeenCopiedAndSet() {
-    try (Context context = new Context(1); AdamOptions options = new AdamOptions()) {
-      options.setLearningRate(0.5);
+    try (Context context = new Context(1)) {
+      AdamOptions options = AdamOptions.builder(0.5).build();
       assertEquals(16, Optimizer.stateBytes(options, PAIR)); // two moments of two elements
-      try (Optimizer adam = Optimizer.adam(context, options, PAIR);
-          Optimizer copy = Optimizer.adam(context, options, PAIR);
+      try (Optimizer adam = Optimizer.create(context, options, PAIR);
+          Optimizer copy = Optimizer.create(context, options, PAIR);
           TensorList params = TensorList.of(floats(0, 0));
           TensorList grads = TensorList.of(floats(1, 2))) {
         assertEquals(List.of("exp_avg", "exp_avg_sq"), adam.stateNames());

@@ -4,6 +4,7 @@ package org.gradstep;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.File;
 import java.net.URISyntaxException;
@@ -13,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -20,18 +22,25 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** Ranks that are processes, which meet in a folder. */
 class ProcessesTest {
+  /** The command of a rank of this engine. */
+  private static List<String> java(String engine) throws URISyntaxException {
+    List<String> words = new ArrayList<>(List.of(
+        Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx64m", "-XX:TieredStopAtLevel=1"));
+    String library = System.getProperty("org.gradstep.library");
+    if (library != null) {
+      words.add("-Dorg.gradstep.library=" + library);
+    }
+    words.addAll(List.of("-cp", placeOf(ProcessRank.class) + File.pathSeparator + placeOf(Context.class),
+        ProcessRank.class.getName(), engine));
+    return words;
+  }
+
   private static List<String> run(Path folder, String engine, int worldSize, int dying) throws Exception {
     List<Process> processes = new ArrayList<>();
     for (int rank = 0; rank < worldSize; rank++) {
-      List<String> words = new ArrayList<>(List.of(
-          Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-Xmx64m", "-XX:TieredStopAtLevel=1"));
-      String library = System.getProperty("org.gradstep.library");
-      if (library != null) {
-        words.add("-Dorg.gradstep.library=" + library);
-      }
-      words.addAll(List.of("-cp", placeOf(ProcessRank.class) + File.pathSeparator + placeOf(Context.class),
-          ProcessRank.class.getName(), engine, folder.resolve("store").toString(), Integer.toString(rank),
-          Integer.toString(worldSize)));
+      List<String> words = java(engine);
+      words.addAll(
+          List.of(folder.resolve("store").toString(), Integer.toString(rank), Integer.toString(worldSize)));
       if (rank == dying) {
         words.add("die");
       }
@@ -66,6 +75,24 @@ class ProcessesTest {
   @Test
   void thoseOfALauncherConnectByItsVariables(@TempDir Path folder) throws Exception {
     assertEquals(List.of("0 of 2 by shm", "1 of 2 by shm"), run(folder, "launched", 2, -1));
+  }
+
+  @Test
+  void thoseOfMpirunTrainOneModel(@TempDir Path folder) throws Exception {
+    assumeTrue(Gradstep.backendAvailable("mpi") && hasMpirun(), "no plugin of MPI, or no mpirun");
+    List<String> words = new ArrayList<>(List.of("mpirun", "-n", "2", "--allow-run-as-root", "--oversubscribe"));
+    words.addAll(java("mpi"));
+    Path output = folder.resolve("output");
+    Process process = new ProcessBuilder(words).redirectOutput(output.toFile())
+        .redirectError(ProcessBuilder.Redirect.INHERIT).start();
+    assertTrue(process.waitFor(120, TimeUnit.SECONDS));
+    List<String> lines = Files.readAllLines(output).stream().filter(line -> !line.isBlank()).toList();
+    assertEquals(List.of("mpi [0.5, 1.0]", "mpi [0.5, 1.0]"), lines);
+  }
+
+  private static boolean hasMpirun() {
+    return Stream.of(System.getenv("PATH").split(File.pathSeparator))
+        .anyMatch(folder -> Files.isExecutable(Path.of(folder, "mpirun")));
   }
 
   @Test

@@ -11,9 +11,10 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.FloatBuffer;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 class ReducerTest {
   private static final List<Parameter> MODEL =
@@ -30,35 +31,33 @@ class ReducerTest {
 
   /** Every mode that loses nothing makes equal gradients of equal ones. */
   @ParameterizedTest
-  @ValueSource(ints = {Constants.REDUCER_DENSE, Constants.REDUCER_HALF, Constants.REDUCER_BFLOAT16,
-    Constants.REDUCER_SPARSE_TOPK, Constants.REDUCER_ADASUM_TREE, Constants.REDUCER_ADASUM_NWAY,
-    Constants.REDUCER_POWERSGD, Constants.REDUCER_AUTO, Constants.REDUCER_SPARSE_THRESHOLD})
-  void everyModeKeepsEqualGradients(int mode) throws Exception {
+  @EnumSource(names = {"DENSE", "HALF", "BFLOAT16", "SPARSE_TOPK", "ADASUM_TREE", "ADASUM_NWAY", "POWERSGD", "AUTO",
+    "SPARSE_THRESHOLD"})
+  void everyModeKeepsEqualGradients(ReducerMode mode) throws Exception {
     try (Context context = new Context(1)) {
       Ranks.run(context, 2, (rank, comm) -> {
-        try (ReducerOptions options = new ReducerOptions()) {
-          options.setMode(mode);
-          options.setSparsity(mode == Constants.REDUCER_SPARSE_TOPK ? 1 : 0); // everything is sent
-          if (mode == Constants.REDUCER_AUTO) {
-            options.setSparsity(0.05);
-            options.setCandidates(1 << Constants.REDUCER_DENSE | 1 << Constants.REDUCER_HALF);
+        ReducerOptions.Builder options = ReducerOptions.builder().mode(mode);
+        switch (mode) {
+          case SPARSE_TOPK -> options.sparsity(1); // everything is sent
+          case SPARSE_THRESHOLD -> options.sparsity(0);
+          case AUTO -> options.candidates(Set.of(ReducerMode.DENSE, ReducerMode.HALF), false);
+          default -> { }
+        }
+        try (Reducer reducer = new Reducer(context, comm, options.build(), MODEL);
+            TensorList grads = gradients();
+            TensorList expected = gradients()) {
+          reducer.reduce(grads);
+          for (int i = 0; i < 2; i++) {
+            // PowerSGD orthogonalises in f32; the others are exact for these numbers
+            assertArrayEquals(values(expected, i), values(grads, i), mode == ReducerMode.POWERSGD ? 1e-4f : 0);
           }
-          try (Reducer reducer = new Reducer(context, comm, options, MODEL);
-              TensorList grads = gradients();
-              TensorList expected = gradients()) {
-            reducer.reduce(grads);
-            for (int i = 0; i < 2; i++) {
-              // PowerSGD orthogonalises in f32; the others are exact for these numbers
-              assertArrayEquals(values(expected, i), values(grads, i), mode == Constants.REDUCER_POWERSGD ? 1e-4f : 0);
-            }
-            double squares = 64 + 16 + 204.0 * 204.0; // 204 = 1 + 4 + ... + 64
-            assertEquals(Math.sqrt(squares), reducer.norm(), 1e-4);
-            BucketStatistics bucket = reducer.bucketStatistics().get(0);
-            assertEquals(66, reducer.bucketStatistics().stream().mapToLong(BucketStatistics::elements).sum());
-            assertEquals(1, bucket.exchanges());
-            assertTrue(mode == Constants.REDUCER_AUTO || bucket.mode() == mode);
-            assertTrue(reducer.commStatistics().bytesSent() > 0);
-          }
+          double squares = 64 + 16 + 204.0 * 204.0; // 204 = 1 + 4 + ... + 64
+          assertEquals(Math.sqrt(squares), reducer.norm(), 1e-4);
+          BucketStatistics bucket = reducer.bucketStatistics().get(0);
+          assertEquals(66, reducer.bucketStatistics().stream().mapToLong(BucketStatistics::elements).sum());
+          assertEquals(1, bucket.exchanges());
+          assertTrue(mode == ReducerMode.AUTO || bucket.mode() == mode);
+          assertTrue(reducer.commStatistics().bytesSent() > 0);
         }
       });
     }
@@ -68,20 +67,18 @@ class ReducerTest {
   void pushesOfAWindowAreReducedAtItsEnd() throws Exception {
     try (Context context = new Context(1)) {
       Ranks.run(context, 2, (rank, comm) -> {
-        try (ReducerOptions options = new ReducerOptions()) {
-          options.setAverage(Constants.AVERAGE_WEIGHTED);
-          try (Reducer reducer = new Reducer(context, comm, options, MODEL);
-              TensorList results = TensorList.of(Tensor.of(floats(64), 8, 8), Tensor.of(floats(2)))) {
-            comm.close(); // the reducer has a channel of its own
-            reducer.begin(rank == 0 ? 1 : 3, 0);
-            reducer.push(1, Tensor.of(floats(rank == 0 ? 4 : 8, 0)), 0);
-            assertThrows(IllegalStateException.class, () -> reducer.push(1, Tensor.of(floats(2)), 0));
-            reducer.await(results, 0);
-            assertTrue(reducer.poll());
-            assertArrayEquals(new float[] {7, 0}, values(results, 1)); // (1 * 4 + 3 * 8) / 4
-            assertArrayEquals(new float[64], values(results, 0));
-            reducer.cancel();
-          }
+        ReducerOptions options = ReducerOptions.builder().average(Average.WEIGHTED).build();
+        try (Reducer reducer = new Reducer(context, comm, options, MODEL);
+            TensorList results = TensorList.of(Tensor.of(floats(64), 8, 8), Tensor.of(floats(2)))) {
+          comm.close(); // the reducer has a channel of its own
+          reducer.begin(rank == 0 ? 1 : 3, 0);
+          reducer.push(1, Tensor.of(floats(rank == 0 ? 4 : 8, 0)), 0);
+          assertThrows(IllegalStateException.class, () -> reducer.push(1, Tensor.of(floats(2)), 0));
+          reducer.await(results, 0);
+          assertTrue(reducer.poll());
+          assertArrayEquals(new float[] {7, 0}, values(results, 1)); // (1 * 4 + 3 * 8) / 4
+          assertArrayEquals(new float[64], values(results, 0));
+          reducer.cancel();
         }
       });
     }
@@ -89,15 +86,15 @@ class ReducerTest {
 
   @Test
   void badInputNamesTheArgument() throws Exception {
-    try (Context context = new Context(1); ReducerOptions options = new ReducerOptions()) {
+    try (Context context = new Context(1)) {
+      ReducerOptions options = ReducerOptions.builder().bucketElements(1).build();
       Communicator alone = Communicator.local(context, null, 1).get(0);
-      options.setMode(99);
       assertThrows(IllegalArgumentException.class, () -> new Reducer(context, alone, options, MODEL));
       try (Reducer reducer = new Reducer(context, alone, null, MODEL);
           TensorList grads = gradients();
           TensorList fixed = TensorList.of(
               Tensor.of(floats(64).asReadOnlyBuffer(), 8, 8), Tensor.of(floats(2).asReadOnlyBuffer()))) {
-        assertEquals("results[0]: the buffer is read-only",
+        assertEquals("results[0]: the memory is read-only",
             assertThrows(IllegalArgumentException.class, () -> reducer.reduce(grads, fixed, 1, 0)).getMessage());
         assertTrue(assertThrows(IllegalArgumentException.class, () -> reducer.push(2, Tensor.of(floats(2)), 0))
             .getMessage().contains("2"));

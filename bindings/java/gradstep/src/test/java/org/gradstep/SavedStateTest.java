@@ -26,10 +26,7 @@ class SavedStateTest {
   private static final List<Parameter> MODEL = List.of(Parameter.of("line", DType.F32, 3));
 
   private static Optimizer adam(Context context) {
-    try (AdamOptions options = new AdamOptions()) {
-      options.setLearningRate(0.5);
-      return Optimizer.adam(context, options, MODEL);
-    }
+    return Optimizer.create(context, AdamOptions.builder(0.5).build(), MODEL);
   }
 
   private static void step(Optimizer optimizer) {
@@ -90,14 +87,15 @@ class SavedStateTest {
     try (Context context = new Context(1)) {
       Communicator alone = Communicator.local(context, null, 1).get(0);
       try (Accumulator accumulator = new Accumulator(context, null, MODEL);
-          ReducerOptions options = new ReducerOptions();
           Optimizer optimizer = adam(context);
           TensorList params = TensorList.of(floats(3));
           TensorList grads = TensorList.of(floats(1, 2, 3))) {
-        options.setMode(Constants.REDUCER_SPARSE_TOPK);
-        options.setSparsity(0.5);
+        ReducerOptions options = ReducerOptions.builder()
+            .mode(ReducerMode.SPARSE_TOPK)
+            .sparsity(0.5)
+            .build();
         try (Reducer reducer = new Reducer(context, alone, options, MODEL);
-            Updater updater = new Updater(context, optimizer, accumulator, reducer, null)) {
+            Updater updater = Updater.builder(context, optimizer).accumulator(accumulator).reducer(reducer).build()) {
           updater.push(params, grads);
           reducer.save(folder.resolve("reducer"));
           accumulator.save(folder.resolve("accumulator"));

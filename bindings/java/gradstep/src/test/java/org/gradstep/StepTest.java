@@ -24,10 +24,7 @@ class StepTest {
   private static final List<Parameter> LINE = List.of(Parameter.of("line", DType.F32, 4));
 
   private static Optimizer sgd(Context context, double learningRate) {
-    try (SgdOptions options = new SgdOptions()) {
-      options.setLearningRate(learningRate);
-      return Optimizer.sgd(context, options, LINE);
-    }
+    return Optimizer.create(context, SgdOptions.builder(learningRate).build(), LINE);
   }
 
   @Test
@@ -53,13 +50,11 @@ class StepTest {
     FloatBuffer gradient = ByteBuffer.allocateDirect(16).order(ByteOrder.nativeOrder()).asFloatBuffer();
     gradient.put(new float[] {1, -1, 2, -2}).flip();
     try (Context context = new Context(1);
-        AdamOptions options = new AdamOptions()) {
-      options.setLearningRate(0.25);
-      try (Optimizer adam = Optimizer.adam(context, options, List.of(Parameter.of("weight", DType.F32, 4)));
-          TensorList params = TensorList.of(weight);
-          TensorList grads = TensorList.of(gradient)) {
-        adam.step(params, grads);
-      }
+        Optimizer adam = Optimizer.create(
+            context, AdamOptions.builder(0.25).build(), List.of(Parameter.of("weight", DType.F32, 4)));
+        TensorList params = TensorList.of(weight);
+        TensorList grads = TensorList.of(gradient)) {
+      adam.step(params, grads);
     }
     // docs:end step
     for (int i = 0; i < 4; i++) { // m / sqrt(v) is the sign, up to epsilon = 1e-8 and f32 rounding
@@ -103,7 +98,7 @@ class StepTest {
         TensorList fixed = TensorList.of(floats(4).asReadOnlyBuffer());
         TensorList two = TensorList.of(floats(4), floats(4));
         TensorList three = TensorList.of(floats(3))) {
-      assertEquals("params[0]: the buffer is read-only",
+      assertEquals("params[0]: the memory is read-only",
           assertThrows(IllegalArgumentException.class, () -> sgd.step(fixed, params)).getMessage());
       assertEquals("grads: has 2 tensors, expected 1",
           assertThrows(IllegalArgumentException.class, () -> sgd.step(params, two)).getMessage());
@@ -112,9 +107,9 @@ class StepTest {
       assertThrows(IllegalArgumentException.class, () -> sgd.setValue("momentun", 0.5));
       sgd.step(params, fixed); // gradients are only read
     }
-    try (Context context = new Context(1);
-        SgdOptions options = new SgdOptions()) {
-      assertThrows(IllegalArgumentException.class, () -> Optimizer.sgd(context, options, LINE));
+    try (Context context = new Context(1)) {
+      SgdOptions options = SgdOptions.builder(-1).build();
+      assertThrows(IllegalArgumentException.class, () -> Optimizer.create(context, options, LINE));
     }
   }
 
@@ -132,9 +127,6 @@ class StepTest {
     list.close();
     assertThrows(IllegalStateException.class, () -> list.set(0, floats(4)));
     assertThrows(IllegalStateException.class, () -> sgd(context, 0.5));
-    AdamOptions options = new AdamOptions();
-    options.close();
-    assertThrows(IllegalStateException.class, options::getBeta1);
   }
 
   @Test
@@ -203,8 +195,8 @@ class StepTest {
   @Test
   void ranksThatAreThreadsSum() throws InterruptedException {
     int ranks = 3;
-    try (Context context = new Context(1);
-        CommunicatorOptions options = new CommunicatorOptions()) {
+    try (Context context = new Context(1)) {
+      CommunicatorOptions options = CommunicatorOptions.builder().build();
       List<Communicator> ends = Communicator.local(context, options, ranks);
       FloatBuffer[] values = new FloatBuffer[ranks];
       AtomicReference<Throwable> failure = new AtomicReference<>();
@@ -231,8 +223,8 @@ class StepTest {
 
   @Test
   void anInterruptedThreadStopsWaiting() throws InterruptedException {
-    try (Context context = new Context(1);
-        CommunicatorOptions options = new CommunicatorOptions()) {
+    try (Context context = new Context(1)) {
+      CommunicatorOptions options = CommunicatorOptions.builder().build();
       List<Communicator> ends = Communicator.local(context, options, 2);
       AtomicReference<Throwable> failure = new AtomicReference<>();
       Thread waiting = new Thread(() -> ends.get(0).barrier());

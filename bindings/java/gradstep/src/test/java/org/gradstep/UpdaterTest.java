@@ -20,17 +20,11 @@ class UpdaterTest {
   private static final List<Parameter> MODEL = List.of(Parameter.of("line", DType.F32, 2));
 
   private static Optimizer sgd(Context context) {
-    try (SgdOptions options = new SgdOptions()) {
-      options.setLearningRate(0.5);
-      return Optimizer.sgd(context, options, MODEL);
-    }
+    return Optimizer.create(context, SgdOptions.builder(0.5).build(), MODEL);
   }
 
   private static Accumulator accumulator(Context context, int steps) {
-    try (AccumulatorOptions options = new AccumulatorOptions()) {
-      options.setSteps(steps);
-      return new Accumulator(context, options, MODEL);
-    }
+    return new Accumulator(context, AccumulatorOptions.builder().steps(steps).build(), MODEL);
   }
 
   @Test
@@ -42,7 +36,7 @@ class UpdaterTest {
         try (Optimizer optimizer = sgd(context);
             Accumulator accumulator = accumulator(context, 2);
             Reducer reducer = new Reducer(context, comm, null, MODEL);
-            Updater updater = new Updater(context, optimizer, accumulator, reducer, null);
+            Updater updater = Updater.builder(context, optimizer).accumulator(accumulator).reducer(reducer).build();
             TensorList params = TensorList.of(memory);
             TensorList grads = TensorList.of(floats(rank, 4))) {
           assertFalse(updater.push(params, grads)); // the window has two micro-batches
@@ -69,11 +63,10 @@ class UpdaterTest {
         FloatBuffer memory = floats(8, 8);
         try (Optimizer inner = sgd(context);
             Optimizer outer = sgd(context);
-            Reducer reducer = new Reducer(context, comm, null, MODEL);
-            UpdaterOptions options = new UpdaterOptions()) {
-          options.setSync(Constants.SYNC_DELTAS);
-          options.setSyncSteps(2);
-          try (Updater updater = new Updater(context, inner, null, reducer, outer, options);
+            Reducer reducer = new Reducer(context, comm, null, MODEL)) {
+          UpdaterOptions options = UpdaterOptions.builder().sync(UpdaterSync.DELTAS).syncSteps(2).build();
+          Updater.Builder parts = Updater.builder(context, inner).reducer(reducer).options(options);
+          try (Updater updater = parts.outer(outer).build();
               TensorList params = TensorList.of(memory);
               TensorList grads = TensorList.of(floats(2, 4 * rank))) {
             assertTrue(updater.push(params, grads));
@@ -82,8 +75,7 @@ class UpdaterTest {
             assertArrayEquals(new float[] {7, 7}, values(memory)); // half of the mean change, which is 2 of both
             assertEquals(1, outer.stepCount());
           }
-          assertThrows(IllegalArgumentException.class,
-              () -> new Updater(context, inner, null, reducer, inner, options), "the optimizer itself");
+          assertThrows(IllegalArgumentException.class, () -> parts.outer(inner).build(), "the optimizer itself");
         }
       });
     }
@@ -95,11 +87,12 @@ class UpdaterTest {
       Ranks.run(context, 2, (rank, comm) -> {
         FloatBuffer memory = floats(0, 0);
         try (Optimizer optimizer = sgd(context);
-            Reducer reducer = new Reducer(context, comm, null, MODEL);
-            UpdaterOptions options = new UpdaterOptions()) {
-          options.setSync(Constants.SYNC_PARAMETERS);
-          options.setSyncSteps(2);
-          try (Updater updater = new Updater(context, optimizer, null, reducer, options);
+            Reducer reducer = new Reducer(context, comm, null, MODEL)) {
+          UpdaterOptions options = UpdaterOptions.builder()
+              .sync(UpdaterSync.PARAMETERS)
+              .syncSteps(2)
+              .build();
+          try (Updater updater = Updater.builder(context, optimizer).reducer(reducer).options(options).build();
               TensorList params = TensorList.of(memory);
               TensorList grads = TensorList.of(floats(2 * rank, 2))) {
             updater.push(params, grads);
@@ -123,7 +116,7 @@ class UpdaterTest {
         try (Optimizer optimizer = sgd(context);
             Accumulator accumulator = accumulator(context, 1);
             Reducer reducer = new Reducer(context, comm, null, MODEL);
-            Updater updater = new Updater(context, optimizer, accumulator, reducer, null);
+            Updater updater = Updater.builder(context, optimizer).accumulator(accumulator).reducer(reducer).build();
             TensorList params = TensorList.of(memory);
             TensorList grads = TensorList.of(floats(2 * rank, 2))) {
           together.await();
@@ -149,7 +142,7 @@ class UpdaterTest {
         FloatBuffer memory = floats(0, 0);
         try (Optimizer optimizer = sgd(context); Reducer reducer = new Reducer(context, comm, null, MODEL)) {
           optimizer.shard(reducer, null);
-          try (Updater updater = new Updater(context, optimizer, null, reducer, null);
+          try (Updater updater = Updater.builder(context, optimizer).reducer(reducer).build();
               TensorList params = TensorList.of(memory);
               TensorList grads = TensorList.of(floats(2 * rank, 2))) {
             assertTrue(updater.push(params, grads));
@@ -169,29 +162,28 @@ class UpdaterTest {
       List<float[]> found = new ArrayList<>(List.of(new float[0], new float[0]));
       Ranks.run(context, 2, (rank, comm) -> {
         FloatBuffer memory = floats(elements);
-        try (AdamOptions options = new AdamOptions(); ShardingOptions sharding = new ShardingOptions()) {
-          options.setLearningRate(0.25);
-          try (Optimizer adam = Optimizer.adam(context, options, model);
-              TensorList params = TensorList.of(memory);
-              TensorList grads = TensorList.of(floats(elements))) {
-            FloatBuffer gradient = grads.get(0).floats();
-            for (int i = 0; i < elements; i++) {
-              gradient.put(i, rank == 0 ? 3 : -1);
-            }
-            try (TensorList state = adam.state(0, "exp_avg")) {
-              assertEquals("optimizer: is in use by another call or a view",
-                  assertThrows(IllegalStateException.class, () -> adam.shard(comm, sharding)).getMessage());
-            }
-            adam.shard(comm, sharding);
-            assertTrue(adam.memory().stateBytes() < 2 * 4 * elements);
-            assertThrows(UnsupportedOperationException.class, () -> adam.state(0, "exp_avg"));
-            adam.step(params, grads);
-            Tensor moment = Tensor.of(floats(elements));
-            adam.getState(0, "exp_avg", moment);
-            assertEquals(0.1f, moment.floats().get(0), 1e-7f); // (1 - beta1) * the mean gradient, 1
-            adam.unshard();
-            assertTrue(adam.memory().stateBytes() >= 2 * 4 * elements);
+        ShardingOptions sharding = ShardingOptions.builder().build();
+        AdamOptions options = AdamOptions.builder(0.25).build();
+        try (Optimizer adam = Optimizer.create(context, options, model);
+            TensorList params = TensorList.of(memory);
+            TensorList grads = TensorList.of(floats(elements))) {
+          FloatBuffer gradient = grads.get(0).floats();
+          for (int i = 0; i < elements; i++) {
+            gradient.put(i, rank == 0 ? 3 : -1);
           }
+          try (TensorList state = adam.state(0, "exp_avg")) {
+            assertEquals("optimizer: is in use by another call or a view",
+                assertThrows(IllegalStateException.class, () -> adam.shard(comm, sharding)).getMessage());
+          }
+          adam.shard(comm, sharding);
+          assertTrue(adam.memory().stateBytes() < 2 * 4 * elements);
+          assertThrows(UnsupportedOperationException.class, () -> adam.state(0, "exp_avg"));
+          adam.step(params, grads);
+          Tensor moment = Tensor.of(floats(elements));
+          adam.getState(0, "exp_avg", moment);
+          assertEquals(0.1f, moment.floats().get(0), 1e-7f); // (1 - beta1) * the mean gradient, 1
+          adam.unshard();
+          assertTrue(adam.memory().stateBytes() >= 2 * 4 * elements);
         }
         found.set(rank, values(memory));
       });
@@ -206,7 +198,7 @@ class UpdaterTest {
     try (Context context = new Context(1); TensorList params = TensorList.of(memory)) {
       Optimizer optimizer = sgd(context);
       optimizer.setTensor(-1, "learning_rate", Memory.doubles(0.125));
-      Updater updater = new Updater(context, optimizer, null, null, null);
+      Updater updater = Updater.builder(context, optimizer).build();
       optimizer.close();
       optimizer = null;
       System.gc(); // the number that the learning rate is read from stays

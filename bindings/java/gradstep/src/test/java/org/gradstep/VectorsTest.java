@@ -128,8 +128,8 @@ class VectorsTest {
   void windowsAreThoseOfLingvo() throws Exception {
     VectorFile file = VectorFile.read("lingvo_accumulate");
     List<Parameter> parameters = parametersOf(file.get("dense_mean"), file.get("sparse_mean"));
-    try (Context context = new Context(2); AccumulatorOptions options = new AccumulatorOptions()) {
-      options.setSteps(4);
+    try (Context context = new Context(2)) {
+      AccumulatorOptions options = AccumulatorOptions.builder().steps(4).build();
       try (Accumulator accumulator = new Accumulator(context, options, parameters)) {
         for (int k = 0; k < 4; k++) {
           Rows rows = new Rows(1, file.get("idx" + k), file.get("val" + k));
@@ -149,23 +149,21 @@ class VectorsTest {
   @ValueSource(ints = {2, 3, 4})
   void adasumIsThatOfTrax(int worldSize) throws Exception {
     VectorFile file = VectorFile.read("adasum_" + worldSize);
-    for (Map.Entry<Integer, String> rule :
-        Map.of(Constants.REDUCER_ADASUM_NWAY, "nway_", Constants.REDUCER_ADASUM_TREE, "pairwise_").entrySet()) {
+    for (Map.Entry<ReducerMode, String> rule :
+        Map.of(ReducerMode.ADASUM_NWAY, "nway_", ReducerMode.ADASUM_TREE, "pairwise_").entrySet()) {
       if (!file.has(rule.getValue() + "0")) {
         continue; // the tree of Trax is for powers of two
       }
       try (Context context = new Context(1)) {
         Ranks.run(context, worldSize, (rank, comm) -> {
-          try (ReducerOptions options = new ReducerOptions()) {
-            options.setMode(rule.getKey());
-            Tensor[] gradients = file.all("g" + rank + "_");
-            try (Reducer reducer = new Reducer(context, comm, options, parametersOf(gradients));
-                TensorList grads = TensorList.of(gradients)) {
-              reducer.reduce(grads, null, 1, 0);
-              try (TensorList found = reducer.gradients()) {
-                for (int i = 0; i < gradients.length; i++) {
-                  assertNear(file.get(rule.getValue() + i), found.get(i), file.tolerance(), rule.getValue() + i);
-                }
+          ReducerOptions options = ReducerOptions.builder().mode(rule.getKey()).build();
+          Tensor[] gradients = file.all("g" + rank + "_");
+          try (Reducer reducer = new Reducer(context, comm, options, parametersOf(gradients));
+              TensorList grads = TensorList.of(gradients)) {
+            reducer.reduce(grads, null, 1, 0);
+            try (TensorList found = reducer.gradients()) {
+              for (int i = 0; i < gradients.length; i++) {
+                assertNear(file.get(rule.getValue() + i), found.get(i), file.tolerance(), rule.getValue() + i);
               }
             }
           }
@@ -180,22 +178,20 @@ class VectorsTest {
     VectorFile file = VectorFile.read(name);
     try (Context context = new Context(1)) {
       Ranks.run(context, file.meta.get("ranks").getAsInt(), (rank, comm) -> {
-        try (ReducerOptions options = new ReducerOptions()) {
-          Fields.set(options, constants(file.meta.getAsJsonObject("options")));
-          Fields.set(options, "mode", file.meta.get("mode").getAsString());
-          options.setAverage(Constants.AVERAGE_SUM);
-          try (Reducer reducer = new Reducer(context, comm, options, parametersOf(file.get("sum0")))) {
-            for (int t = 0; t < file.meta.get("steps").getAsInt(); t++) {
-              try (TensorList grads = TensorList.of(file.get("g" + t + "_" + rank))) {
-                reducer.reduce(grads, null, 1, 0);
-              }
-              try (TensorList found = reducer.gradients()) {
-                assertNear(file.get("sum" + t), found.get(0), file.tolerance(), "sum of step " + t);
-              }
-              if (residual == 1) {
-                try (TensorList found = reducer.residual(0)) {
-                  assertNear(file.get("res" + t + "_" + rank), found.get(0), 0, "residual of step " + t);
-                }
+        ReducerOptions.Builder options = ReducerOptions.builder().average(Average.SUM);
+        Fields.set(options, constants(file.meta.getAsJsonObject("options")));
+        Fields.set(options, "mode", file.meta.get("mode").getAsString());
+        try (Reducer reducer = new Reducer(context, comm, options.build(), parametersOf(file.get("sum0")))) {
+          for (int t = 0; t < file.meta.get("steps").getAsInt(); t++) {
+            try (TensorList grads = TensorList.of(file.get("g" + t + "_" + rank))) {
+              reducer.reduce(grads, null, 1, 0);
+            }
+            try (TensorList found = reducer.gradients()) {
+              assertNear(file.get("sum" + t), found.get(0), file.tolerance(), "sum of step " + t);
+            }
+            if (residual == 1) {
+              try (TensorList found = reducer.residual(0)) {
+                assertNear(file.get("res" + t + "_" + rank), found.get(0), 0, "residual of step " + t);
               }
             }
           }

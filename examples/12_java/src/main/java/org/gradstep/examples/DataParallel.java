@@ -12,11 +12,11 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.stream.IntStream;
+import org.gradstep.AccumulationMode;
 import org.gradstep.Accumulator;
 import org.gradstep.AccumulatorOptions;
 import org.gradstep.AdamOptions;
 import org.gradstep.Communicator;
-import org.gradstep.Constants;
 import org.gradstep.Context;
 import org.gradstep.DType;
 import org.gradstep.Optimizer;
@@ -62,16 +62,13 @@ public final class DataParallel {
     FloatBuffer[] line = {number(), number()};
     FloatBuffer[] gradient = {number(), number()};
     Random random = new Random(rank);
-    try (Context context = new Context(1);
-        AdamOptions rule = new AdamOptions();
-        AccumulatorOptions window = new AccumulatorOptions()) {
-      rule.setLearningRate(0.05);
-      window.setMode(Constants.ACCUMULATE_MEAN);
-      window.setSteps(MICRO_BATCHES);
-      try (Optimizer optimizer = Optimizer.adam(context, rule, MODEL);
+    try (Context context = new Context(1)) {
+      AccumulatorOptions window =
+          AccumulatorOptions.builder().mode(AccumulationMode.MEAN).steps(MICRO_BATCHES).build();
+      try (Optimizer optimizer = Optimizer.create(context, AdamOptions.builder(0.05).build(), MODEL);
           Accumulator accumulator = new Accumulator(context, window, MODEL);
           Reducer reducer = new Reducer(context, comm, null, MODEL);
-          Updater updater = new Updater(context, optimizer, accumulator, reducer, null);
+          Updater updater = Updater.builder(context, optimizer).accumulator(accumulator).reducer(reducer).build();
           TensorList params = TensorList.of(line);
           TensorList grads = TensorList.of(gradient)) {
         for (int i = 0; i < WINDOWS * MICRO_BATCHES; i++) {

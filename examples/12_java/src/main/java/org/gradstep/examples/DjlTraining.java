@@ -13,10 +13,10 @@ import ai.djl.training.GradientCollector;
 import ai.djl.training.loss.Loss;
 import java.util.ArrayList;
 import java.util.List;
+import org.gradstep.AccumulationMode;
 import org.gradstep.Accumulator;
 import org.gradstep.AccumulatorOptions;
 import org.gradstep.AdamOptions;
-import org.gradstep.Constants;
 import org.gradstep.Context;
 import org.gradstep.DType;
 import org.gradstep.Optimizer;
@@ -86,17 +86,13 @@ public final class DjlTraining {
     List<Parameter> model = weights.stream()
         .map(weight -> Parameter.of(null, DType.F32, weight.getShape().getShape()))
         .toList();
-    try (Context context = new Context();
-        AdamOptions rule = new AdamOptions();
-        AccumulatorOptions window = new AccumulatorOptions()) {
-      rule.setLearningRate(0.05);
-      rule.setWeightDecay(0.001);
-      rule.setDecoupledWeightDecay(1);
-      window.setMode(Constants.ACCUMULATE_MEAN);
-      window.setSteps(MICRO_BATCHES);
-      try (Optimizer optimizer = Optimizer.adam(context, rule, model);
+    try (Context context = new Context()) {
+      AdamOptions rule = AdamOptions.builder(0.05).weightDecay(0.001).decoupledWeightDecay(true).build();
+      AccumulatorOptions window =
+          AccumulatorOptions.builder().mode(AccumulationMode.MEAN).steps(MICRO_BATCHES).build();
+      try (Optimizer optimizer = Optimizer.create(context, rule, model);
           Accumulator accumulator = new Accumulator(context, window, model);
-          Updater updater = new Updater(context, optimizer, accumulator, null, null);
+          Updater updater = Updater.builder(context, optimizer).accumulator(accumulator).build();
           TensorList params = TensorList.of(weights.stream().map(DjlTraining::view).toArray(Tensor[]::new))) {
         for (int i = 0; i < WINDOWS * MICRO_BATCHES; i++) {
           try (NDManager scope = manager.newSubManager()) {

@@ -26,4 +26,9 @@ class ExamplesTest {
     assertTrue(accuracy[0] < 0.7, "before: " + accuracy[0]); // 0.62 of the points lie outside the ring
     assertTrue(accuracy[1] > 0.9, "after: " + accuracy[1]);
   }
+
+  @Test
+  void theTrainerOfDjlLearnsTheRing() throws Exception {
+    assertTrue(DjlTrainer.run() > 0.9);
+  }
 }

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+package org.gradstep;
+
+/** What {@link Optimizer#create} makes an optimizer of: the options of a rule or of Shampoo. Immutable. */
+public abstract class OptimizerOptions {
+  OptimizerOptions() {}
+
+  /** The handle of C. */
+  abstract long create(long context, long parameters, long n);
+
+  abstract long stateBytes(long parameters, long n);
+}
