@@ -238,7 +238,9 @@ TEST(CppCommunicator, ALauncherSaysTheRank) {
   EXPECT_THROW(Communicator::from_environment(context), InvalidArgument);
   setenv("PMI_RANK", "0", 1);
   setenv("PMI_SIZE", "1", 1);
+  // docs:begin launched
   Communicator comm = Communicator::from_environment(context, {.timeout = 20s});
+  // docs:end launched
   EXPECT_EQ(comm.rank(), 0);
   EXPECT_EQ(comm.world_size(), 1);
   comm.barrier();
