@@ -169,6 +169,7 @@ struct Board {
   std::vector<const void*> sent;
 };
 
+// docs:begin collectives
 class ThreadCollectives : public HostCollectives {
  public:
   ThreadCollectives(Board& board, std::int32_t rank) : board_(board), rank_(rank) {}
@@ -186,6 +187,7 @@ class ThreadCollectives : public HostCollectives {
     }
     board_.left.arrive_and_wait();
   }
+  // docs:end collectives
   void barrier(const Call&) override {
     ++barriers;
     board_.arrived.arrive_and_wait();

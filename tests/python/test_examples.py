@@ -87,6 +87,7 @@ def test_transformer(run):
         ("lost_peer", "2 survivors made 12 steps and have the same bits"),
         ("grow_and_shrink", "2 ranks became 4 and then 3; those that stayed have the same bits"),
         ("mixed_precision", "skipped step 5 and halved the scale"),
+        ("own_transport", "over their own pipes; the bits are those of threads"),
         ("own_shards", "3 ranks with shards have the numbers of one with the whole"),
     ],
 )

@@ -99,7 +99,9 @@ def main() -> None:
         for process in lost:
             process.kill()
         attempts = [1 if rank < FOUNDERS else 2 for rank in range(GROWN)]
-        processes = [context.Process(target=train, args=(rank, store, results, attempts[rank])) for rank in range(GROWN)]
+        processes = [
+            context.Process(target=train, args=(rank, store, results, attempts[rank])) for rank in range(GROWN)
+        ]
         for process in processes:
             process.start()
         found = sorted(results.get() for _ in processes)

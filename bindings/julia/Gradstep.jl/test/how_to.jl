@@ -134,3 +134,22 @@ end
 @testset "rounds of local steps meet an outer optimizer" begin
     @test on_ranks(trained_by_rounds, 2) == [fill(6, 4), fill(6, 4)] # half of the mean change, which is 4
 end
+
+function summed_over_own_transport(meeting, r)
+    round = 0
+    # docs:begin collectives
+    function all_gather(receive, send, timeout) # receive = the bytes of rank 0, then those of rank 1, ...
+        meeting.brought[r + 1] = send
+        meet(meeting, round += 1) # all have brought theirs
+        copyto!(receive, reduce(vcat, meeting.brought))
+        meet(meeting, round += 1) # all have taken
+    end
+    comm = host_communicator(HostCollectives(r, meeting.world_size; all_gather = all_gather))
+    # docs:end collectives
+    return all_reduce!(comm, Float32[1, r])
+end
+
+@testset "one function is a transport" begin
+    meeting = Meeting(2)
+    @test on_ranks(r -> summed_over_own_transport(meeting, r), 0:1) == [[2, 1], [2, 1]]
+end

@@ -6,9 +6,9 @@ mod common;
 
 use common::on_ranks;
 use gradstep::{
-    Accumulator, AccumulationMode, AccumulatorOptions, Adam, Communicator, Context, Error, LoadOptions, Optimizer,
-    Parameter, Parts, Reducer, ReducerMode, ReducerOptions, Result, Sgd, ShardingOptions, StepOptions, Tensor,
-    TensorMut, Updater, UpdaterOptions, UpdaterSync,
+    Accumulator, AccumulatorOptions, Adam, Communicator, Context, Error, LoadOptions, Mode, Optimizer, Parameter,
+    Parts, Reducer, ReducerMode, ReducerOptions, Result, Sgd, ShardingOptions, StepOptions, Tensor, TensorMut, Updater,
+    UpdaterOptions, UpdaterSync,
 };
 
 fn schema() -> [Parameter; 1] {
@@ -26,7 +26,7 @@ fn micro_batches_are_one_step() -> Result<()> {
     let (mut weight, gradients) = ([5.0f32; 4], [[1.0f32, 2.0, 3.0, 4.0], [3.0, 2.0, 1.0, 0.0]]);
     let schema = schema();
     // docs:begin accumulate
-    let options = AccumulatorOptions::default().mode(AccumulationMode::Mean).steps(2);
+    let options = AccumulatorOptions::default().mode(Mode::Mean).steps(2);
     let mut accumulator = Accumulator::new(&context, &options, &schema)?;
     for gradient in &gradients {
         // of a micro-batch
@@ -49,12 +49,8 @@ fn an_overflow_skips_the_step_and_halves_the_scale() -> Result<()> {
         let mut params = [TensorMut::new(&mut weight, &[4])?];
         let grads = [Tensor::new(&scaled, &[4])?]; // of the scaled loss
         // docs:begin scaler
-        let options = StepOptions {
-            skip_nonfinite: true,
-            grad_scale: Some(1.0 / scale),
-            max_norm: 100.0,
-            ..Default::default()
-        };
+        let options =
+            StepOptions { skip_nonfinite: true, grad_scale: Some(1.0 / scale), max_norm: 100.0, ..Default::default() };
         let result = optimizer.step_with(&mut params, &grads, options)?;
         if !result.applied {
             scale /= 2.0; // an overflow: nothing has changed
@@ -180,7 +176,9 @@ fn survivors_of_a_lost_rank_go_on() {
                 updater.recover(Some(left), &mut params)?;
                 updater.flush(&mut params)?; // finishes the window that failed, or finds it finished
             }
-            other => drop(other?),
+            pushed => {
+                pushed?;
+            }
         }
         // docs:end recover
         assert_eq!(weight, [4.0, 3.0, 2.0, 1.0]);

@@ -34,6 +34,7 @@ class HostCollectivesTest {
   }
 
   /** Ranks that are threads, joined by arrays; only what is needed. */
+  // docs:begin collectives
   private static class Gatherer implements HostCollectives {
     final int rank;
     final Channel channel;
@@ -66,6 +67,7 @@ class HostCollectivesTest {
       }
       await(timeoutMillis);
     }
+    // docs:end collectives
 
     void await(long timeoutMillis) throws Exception {
       try {

@@ -47,7 +47,9 @@ class HowToTest {
         try (Accumulator accumulator = new Accumulator(context, options, MODEL)) {
           for (TensorList gradients : gradientsOfBatches) {
             if (accumulator.add(gradients)) {
-              optimizer.step(params, accumulator.gradients());
+              try (TensorList mean = accumulator.gradients()) {
+                optimizer.step(params, mean);
+              }
             }
           }
         }
