@@ -164,10 +164,14 @@ int main(void) {
   model resumed = {{0}, {0}};
   gradstep_optimizer* first = create_shampoo(context, learning_rate, parameters);
   (void)train(first, &resumed, 0, kUpdates / 2);
+  /* docs:begin save */
   CHECK(gradstep_optimizer_save_file(first, kFile));
+  /* docs:end save */
   gradstep_optimizer_destroy(first);
   gradstep_optimizer* second = create_shampoo(context, learning_rate, parameters);
+  /* docs:begin load */
   CHECK(gradstep_optimizer_load_file(second, kFile, NULL));
+  /* docs:end load */
   (void)train(second, &resumed, kUpdates / 2, kUpdates);
   const int same = memcmp(&resumed, &by_shampoo, sizeof resumed) == 0;
   printf("resumed half-way: %s\n", same ? "the same bits" : "DIFFERENT BITS");

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""Three processes that are joined by pipes of their own lend gradstep one function, and train with the bits of threads."""
+"""Three processes, joined by pipes of their own, lend gradstep one function, and train with the bits of threads."""
 
 import multiprocessing
 from multiprocessing.connection import Connection

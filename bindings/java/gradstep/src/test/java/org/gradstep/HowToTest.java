@@ -228,14 +228,14 @@ class HowToTest {
       // docs:begin save
       Path file = folder.resolve("adam.safetensors");
       optimizer.save(file); // the old file or the new one, whatever happens
-      try (Optimizer resumed = adam(context, 0.5)) { // with the options of the first one
-        resumed.load(file);
-        // docs:end save
-        optimizer.step(params, grads);
-        resumed.step(copies, grads);
-        assertArrayEquals(values(weight), values(copy));
-        assertEquals(2, resumed.stepCount());
-      }
+      Optimizer resumed = adam(context, 0.5); // with the options of the first one
+      resumed.load(file);
+      // docs:end save
+      optimizer.step(params, grads);
+      resumed.step(copies, grads);
+      assertArrayEquals(values(weight), values(copy));
+      assertEquals(2, resumed.stepCount());
+      resumed.close();
     }
   }
 }
