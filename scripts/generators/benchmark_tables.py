@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of steps against PyTorch in README.md and docs/performance.md, from a record of `scripts/bench`."""
+"""The tables of steps against PyTorch in README.md, docs/performance.md and the site's front page, from a record of
+`scripts/bench`."""
 
 import json
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ RECORD = ROOT / "benchmarks" / "recorded" / "cpu.json"
 MODELS = ROOT / "benchmarks" / "recorded" / "models.json"
 README = ROOT / "README.md"
 PAGE = ROOT / "docs" / "performance.md"
+FRONT = ROOT / "docs" / "site" / "index.md"
 MODELS_BEGIN, MODELS_END = "<!-- models: scripts/generate -->\n", "<!-- end of models -->\n"
 BEGIN, END = "<!-- benchmarks: scripts/generate -->\n", "<!-- end of benchmarks -->\n"
 RATIO = "A ratio above 1 says that gradstep is faster"
@@ -107,8 +109,10 @@ def with_region(text: str, path: Path, lines: list[str], begin_mark: str = BEGIN
 def generated() -> dict[Path, str]:
     record = json.loads(RECORD.read_text())
     machines = json.loads(MODELS.read_text())["machines"]
-    short = [*table(record, SHORT), "", paragraph(f"""{machine(record)}; best of interleaved rounds. {RATIO}.
-        [More tables](docs/performance.md#measured) cover Shampoo, networks and each language.""")]  # fmt: skip
+    short = [*table(record, SHORT), ""]
+    below = f"""{machine(record)}; best of interleaved rounds. {RATIO}.
+        [More tables]({{}}#measured) cover Shampoo, networks and each language."""
+    readme, front = ([*short, paragraph(below.format(page))] for page in ("docs/performance.md", "../performance.md"))
     whole = [paragraph(f"{machine(record)}, no other work of the project; best of interleaved rounds. {RATIO}:"), ""]
     lists = [
         paragraph(f"""Lists of {lists_of(machines)}. Each cell has gradstep's milliseconds on one thread, and the ratio
@@ -117,4 +121,5 @@ def generated() -> dict[Path, str]:
     ]
     page = with_region(PAGE.read_text(), PAGE, [*whole, *table(record, tuple(CASES))])
     page = with_region(page, PAGE, [*lists, *models_table(machines)], MODELS_BEGIN, MODELS_END)
-    return {README: with_region(README.read_text(), README, short), PAGE: page}
+    texts = {README: with_region(README.read_text(), README, readme), PAGE: page}
+    return {**texts, FRONT: with_region(FRONT.read_text(), FRONT, front)}
