@@ -43,7 +43,7 @@ class Star:
 
 def train(comm: gradstep.Communicator) -> bytes:
     parameters = [np.zeros(1000, np.float32)]
-    updater = gradstep.Updater(gradstep.Adam(parameters), reducer=gradstep.Reducer(comm, parameters))
+    updater = gradstep.Updater(gradstep.Adam(parameters, learning_rate=0.1), reducer=gradstep.Reducer(comm, parameters))
     random = np.random.default_rng(comm.rank)
     for _ in range(STEPS):
         updater.push(parameters, [random.standard_normal(1000).astype(np.float32)])
