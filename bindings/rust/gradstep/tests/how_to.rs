@@ -118,7 +118,7 @@ fn a_sparse_reducer_sends_the_largest() {
         let mut params = [TensorMut::new(&mut weight, &[4])?];
         let grads = [Tensor::new(&gradient, &[4])?];
         // docs:begin sparse
-        let options = ReducerOptions::default().mode(ReducerMode::SparseTopk).sparsity(0.25);
+        let options = ReducerOptions::default().mode(ReducerMode::SparseTopK).sparsity(0.25);
         let parts = Parts::new(optimizer).reducer(Reducer::new(&context, &comm, &options, &schema)?);
         let mut updater = Updater::new(&context, parts, &UpdaterOptions::default())?;
         updater.push(&mut params, &grads, 1.0)?;
