@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: training_by_mode.py [--quick | --add] [RECORD.json]
 
-How the modes of a reducer train the small transformer of examples/python/transformer: losses on held-out text
-by updates, and by the bytes that a rank sends. Several ranks, each with a batch of its own, and the same seeds for every
+How the modes of a reducer train the small transformer of examples/python/transformer: losses on held-out text by
+updates, and by the bytes that a rank sends. Several ranks, each with a batch of its own, and the same seeds for every
 mode. Ranks are threads over the local engine: the bits are those of every engine, and nothing here is timed.
 
 --quick: one seed and a few updates, to see that it works. --add: only modes that the record does not have; the others'
