@@ -5,7 +5,7 @@
 Measures what docs/choosing_a_rule.md says, on one thread, and writes it to a record, that beside this file or another:
 
 - what a step of every rule costs, beside `a += b` of as many bytes, in turns;
-- how ten rules train a small transformer of examples/09_transformer, each by the best of some learning rates;
+- how ten rules train a small transformer of examples/python/transformer, each by the best of some learning rates;
 - how three of them do so with 8-bit state, by three seeds.
 
 --missing: only the costs of rules that the record has not yet. --runs: all but the costs. --quick: a few updates, to
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "09_transformer"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "python" / "transformer"))
 
 import numpy as np
 import torch

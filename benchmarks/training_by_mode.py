@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: training_by_mode.py [--quick | --add] [RECORD.json]
 
-How the modes of a reducer train the small transformer of examples/09_transformer: losses on held-out text by updates,
-and by the bytes that a rank sends. Several ranks, each with a batch of its own, and the same seeds for every mode.
-Ranks are threads over the local engine: the bits are those of every engine, and nothing here is timed.
+How the modes of a reducer train the small transformer of examples/python/transformer: losses on held-out text by
+updates, and by the bytes that a rank sends. Several ranks, each with a batch of its own, and the same seeds for every
+mode. Ranks are threads over the local engine: the bits are those of every engine, and nothing here is timed.
 
 --quick: one seed and a few updates, to see that it works. --add: only modes that the record does not have; the others'
 runs stay. scripts/generate then writes docs/training_by_mode.md.
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "09_transformer"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "python" / "transformer"))
 
 import numpy as np
 import torch

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: training_local_steps.py [--quick] [RECORD.json]
 
-How local steps with an outer optimizer train the small transformer of examples/09_transformer over slow links: losses
-on held-out text by time, and by the bytes that a rank sends. Hosts with one rank each are made on this machine
+How local steps with an outer optimizer train the small transformer of examples/python/transformer over slow links:
+losses on held-out text by time, and by the bytes that a rank sends. Hosts with one rank each are made on this machine
 (slow_hosts.py); real TCP. Every way has the same seeds. Needs root; says so and ends with 0 where it cannot make hosts.
 
 The time is that of rank 0's updates, without the evaluations, for which all ranks wait. With local steps the loss is
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "09_transformer"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples" / "python" / "transformer"))
 
 import numpy as np
 import slow_hosts

@@ -25,7 +25,7 @@ install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/bindings/cpp/include/gradstep DEST
 
 # For programs that open the library themselves. An archive of the library's sources alone has no examples.
 install(FILES ${CMAKE_CURRENT_SOURCE_DIR}/include/gradstep_api.json DESTINATION ${CMAKE_INSTALL_DATADIR}/gradstep COMPONENT dev)
-install(FILES ${CMAKE_CURRENT_SOURCE_DIR}/examples/16_dlopen/gradstep_table.h
+install(FILES ${CMAKE_CURRENT_SOURCE_DIR}/examples/c/dlopen/gradstep_table.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/gradstep COMPONENT dev OPTIONAL)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/gradstep)

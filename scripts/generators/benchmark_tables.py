@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of steps against PyTorch in README.md and docs/performance.md, from a record of `scripts/bench`."""
+"""The tables of steps against PyTorch in README.md, docs/performance.md and the site's front page, from a record of
+`scripts/bench`."""
 
 import json
 from collections.abc import Iterator
@@ -14,8 +15,10 @@ RECORD = ROOT / "benchmarks" / "recorded" / "cpu.json"
 MODELS = ROOT / "benchmarks" / "recorded" / "models.json"
 README = ROOT / "README.md"
 PAGE = ROOT / "docs" / "performance.md"
+FRONT = ROOT / "docs" / "site" / "index.md"
 MODELS_BEGIN, MODELS_END = "<!-- models: scripts/generate -->\n", "<!-- end of models -->\n"
 BEGIN, END = "<!-- benchmarks: scripts/generate -->\n", "<!-- end of benchmarks -->\n"
+RATIO = "A ratio above 1 says that gradstep is faster"
 # What each case of benchmarks/cases.py measures, and what PyTorch runs; "" where PyTorch's fused optimizer does.
 CASES = {
     "machine: a += b, 16M f32": ("`a += b`, 16M f32", "add_"),
@@ -65,7 +68,7 @@ def row(case: dict[str, Any]) -> str:
 
 def table(record: dict[str, Any], names: tuple[str, ...]) -> Iterator[str]:
     found = {case["name"]: case for case in record["cases"]}
-    yield "| milliseconds | gradstep | PyTorch | times faster | GB/s |"
+    yield "| milliseconds | gradstep | PyTorch | PyTorch / gradstep | GB/s |"
     yield "|---|---|---|---|---|"
     for name in names:
         if name in found:
@@ -73,7 +76,7 @@ def table(record: dict[str, Any], names: tuple[str, ...]) -> Iterator[str]:
 
 
 def models_table(machines: list[dict[str, Any]]) -> Iterator[str]:
-    """Milliseconds of a step, and how many times faster than PyTorch, on each kind of machine."""
+    """Milliseconds of a step, and the ratio of PyTorch's time to them, on each kind of machine."""
     yield "| a step | " + " | ".join(each["machine"]["processor"] for each in machines) + " |"
     yield "|---" * (len(machines) + 1) + "|"
     for number_of_case, case in enumerate(machines[0]["cases"]):
@@ -81,7 +84,7 @@ def models_table(machines: list[dict[str, Any]]) -> Iterator[str]:
         for each in machines:
             found = each["cases"][number_of_case]
             best = found["contenders"]["gradstep"]["best_ms"]
-            cells.append(f"{number(best)}; {number(found['speed_of_peer']['torch fused']['best'])} times")
+            cells.append(f"{number(best)}; {number(found['speed_of_peer']['torch fused']['best'])}")
         yield f"| {case['name']} | " + " | ".join(cells) + " |"
 
 
@@ -106,10 +109,17 @@ def with_region(text: str, path: Path, lines: list[str], begin_mark: str = BEGIN
 def generated() -> dict[Path, str]:
     record = json.loads(RECORD.read_text())
     machines = json.loads(MODELS.read_text())["machines"]
-    short = [*table(record, SHORT), "", paragraph(f"""{machine(record)}; best of interleaved rounds.
-        [More tables](docs/performance.md#measured) cover Shampoo, networks and each language.""")]  # fmt: skip
-    whole = [paragraph(f"{machine(record)}, no other work of the project; best of interleaved rounds:"), ""]
-    lists = [paragraph(f"Lists of {lists_of(machines)}; milliseconds on one thread, times faster than PyTorch:"), ""]
+    short = [*table(record, SHORT), ""]
+    below = f"""{machine(record)}; best of interleaved rounds. {RATIO}.
+        [More tables]({{}}#measured) cover Shampoo, networks and each language."""
+    readme, front = ([*short, paragraph(below.format(page))] for page in ("docs/performance.md", "../performance.md"))
+    whole = [paragraph(f"{machine(record)}, no other work of the project; best of interleaved rounds. {RATIO}:"), ""]
+    lists = [
+        paragraph(f"""Lists of {lists_of(machines)}. Each cell has gradstep's milliseconds on one thread, and the ratio
+        of PyTorch's to them. {RATIO}. A step with 8-bit state is compared with PyTorch's with f32 state:"""),
+        "",
+    ]
     page = with_region(PAGE.read_text(), PAGE, [*whole, *table(record, tuple(CASES))])
     page = with_region(page, PAGE, [*lists, *models_table(machines)], MODELS_BEGIN, MODELS_END)
-    return {README: with_region(README.read_text(), README, short), PAGE: page}
+    texts = {README: with_region(README.read_text(), README, readme), PAGE: page}
+    return {**texts, FRONT: with_region(FRONT.read_text(), FRONT, front)}

@@ -216,7 +216,7 @@ def page(rules: list[Rule], record: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield "## Ten of them on a small transformer"
     yield ""
-    yield paragraph(f"""The transformer of [examples/09_transformer](../examples/09_transformer) with a width
+    yield paragraph(f"""The transformer of [examples/python/transformer](../examples/python/transformer) with a width
         of {model["width"]} ({model["parameters"]} parameters), {model["updates"]} updates of {model["batch"]}
         x {model["length"]} characters, a linear warm-up, then a cosine; gradients are clipped to a norm of 1.
         Each rule has one seed, and of learning rates a factor of three apart the one whose neighbours are

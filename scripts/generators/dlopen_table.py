@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""examples/16_dlopen/gradstep_table.h, from the public headers: one header, to be copied, for programs that open the
+"""examples/c/dlopen/gradstep_table.h, from the public headers: one header, to be copied, for programs that open the
 library at run time. It has every type, and a table with a pointer for every function.
 """
 
@@ -10,7 +10,7 @@ from c_headers import Function, plain_text, read
 
 from generators.places import INCLUDE, ROOT, formatted
 
-OUTPUT = ROOT / "examples" / "16_dlopen" / "gradstep_table.h"
+OUTPUT = ROOT / "examples" / "c" / "dlopen" / "gradstep_table.h"
 TEXT = """\
 /* SPDX-FileCopyrightText: 2026 The gradstep authors
  * SPDX-License-Identifier: Apache-2.0 */

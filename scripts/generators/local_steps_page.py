@@ -35,8 +35,9 @@ def page(record: dict[str, Any]) -> Iterator[str]:
     yield "<!-- Written by scripts/generate from benchmarks/recorded/training_local_steps.json. -->"
     yield ""
     yield paragraph(f"""What local steps with an outer optimizer ([local_steps.md](local_steps.md)) do to training,
-        beside the time that they save. The transformer of [examples/09_transformer](../examples/09_transformer) with a
-        width of {model["width"]} ({model["parameters"]} parameters), {network["hosts"]} hosts of one rank each with
+        beside the time that they save. The transformer of
+        [examples/python/transformer](../examples/python/transformer) with a width of
+        {model["width"]} ({model["parameters"]} parameters), {network["hosts"]} hosts of one rank each with
         {model["batch"]} x {model["length"]} characters, {model["updates"]} updates of AdamW with a warm-up and a
         cosine. The outer optimizer is SGD with rate 0.7, momentum 0.9 and Nesterov. Links have
         {network["bits_per_second"] / 1e6:g} Mbit/s and {network["delay_seconds"] * 1e3:g} ms. Every way has the same

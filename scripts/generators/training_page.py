@@ -30,7 +30,7 @@ def page(record: dict[str, Any]) -> Iterator[str]:
     yield "<!-- Written by scripts/generate from benchmarks/recorded/training_by_mode.json. -->"
     yield ""
     yield paragraph(f"""What fewer bits do to training, beside what they save. The transformer of
-        [examples/09_transformer](../examples/09_transformer) with a width of {model["width"]}
+        [examples/python/transformer](../examples/python/transformer) with a width of {model["width"]}
         ({model["parameters"]} parameters), {model["ranks"]} ranks with {model["batch"]} x {model["length"]}
         characters each, {model["updates"]} updates of AdamW with a warm-up and a cosine. Every mode has the same
         {seeds} seeds: first weights and batches; lines and losses are their means, on held-out text.

@@ -165,6 +165,7 @@ struct Board {
   std::vector<const void*> sent;
 };
 
+// docs:begin collectives
 class ThreadCollectives : public HostCollectives {
  public:
   ThreadCollectives(Board& board, std::int32_t rank) : board_(board), rank_(rank) {}
@@ -182,6 +183,7 @@ class ThreadCollectives : public HostCollectives {
     }
     board_.left.arrive_and_wait();
   }
+  // docs:end collectives
   void barrier(const Call&) override {
     ++barriers;
     board_.arrived.arrive_and_wait();
@@ -234,7 +236,9 @@ TEST(CppCommunicator, ALauncherSaysTheRank) {
   EXPECT_THROW(Communicator::from_environment(context), InvalidArgument);
   setenv("PMI_RANK", "0", 1);
   setenv("PMI_SIZE", "1", 1);
+  // docs:begin launched
   Communicator comm = Communicator::from_environment(context, {.timeout = 20s});
+  // docs:end launched
   EXPECT_EQ(comm.rank(), 0);
   EXPECT_EQ(comm.world_size(), 1);
   comm.barrier();

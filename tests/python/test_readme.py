@@ -57,10 +57,11 @@ def test_the_packages_are_those_that_the_script_makes():
     assert {word for words in named for word in words.split()} <= set(known)
 
 
-def test_every_example_is_in_the_table():
+def test_every_example_has_a_readme_and_is_in_the_table():
     table = (ROOT / "examples" / "README.md").read_text()
-    folders = {file.parent.name for file in (ROOT / "examples").glob("*/README.md")}
-    assert folders == set(re.findall(r"\]\((\w+)\)", table))
+    folders = {file.relative_to(ROOT / "examples") for file in (ROOT / "examples").glob("*/*") if file.is_dir()}
+    assert [folder for folder in folders if not (ROOT / "examples" / folder / "README.md").is_file()] == []
+    assert {str(folder) for folder in folders} == set(re.findall(r"\]\(([\w/]+)\)", table))
 
 
 def test_the_record_of_benchmarks_has_the_cases_that_are_measured():

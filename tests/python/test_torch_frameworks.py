@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
-"""The programs of examples/14_frameworks run on two ranks, learn, and end with the same bits on both."""
+"""The programs of examples/python/frameworks run on two ranks, learn, and end with the same bits on both."""
 
 import os
 import re
@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
-PROGRAMS = Path(__file__).resolve().parents[2] / "examples" / "14_frameworks"
+PROGRAMS = Path(__file__).resolve().parents[2] / "examples" / "python" / "frameworks"
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
 MPIRUN = ("mpirun", "--oversubscribe", "-n", "2", sys.executable)
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

@@ -20,7 +20,7 @@ from gradstep import torch as adapters  # noqa: E402
 
 pytestmark = needs_device
 
-EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "10_cuda" / "torch_graph.py"
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "python" / "cuda_graph" / "torch_graph.py"
 RULES = [
     ("SGD", {"lr": 0.1, "momentum": 0.5}),
     ("Adam", {"amsgrad": True, "capturable": True}),

@@ -8,7 +8,7 @@
  *                                    communicator
  *                     `-------- the updater drives all three --------'
  *
- * Each handle is useful alone. Start with examples/01_accumulate and examples/02_data_parallel.
+ * Each handle is useful alone. Start with examples/c/accumulate and examples/c/data_parallel.
  */
 #ifndef GRADSTEP_GRADSTEP_H
 #define GRADSTEP_GRADSTEP_H

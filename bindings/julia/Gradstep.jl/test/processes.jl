@@ -42,8 +42,10 @@ end
 @testset "ranks of a launcher" begin
     code = """
     using Gradstep
+    # docs:begin launched
     comm = from_environment()
     barrier(comm)
+    # docs:end launched
     print(rank(comm), " of ", world_size(comm), " by ", engine(comm))
     """
     @test in_processes(code, 2, "LOCAL_WORLD_SIZE" => "2") == ["0 of 2 by shm", "1 of 2 by shm"]

@@ -15,7 +15,7 @@ include("support.jl")
 
 results = @testset "Gradstep" begin
     for name in ("layout", "models", "optimizers", "accumulators", "schedules", "communicators", "host_communicators",
-                 "reducers", "updaters", "saved_state", "handles", "bfloat16", "deprecated", "processes")
+                 "reducers", "updaters", "saved_state", "how_to", "handles", "bfloat16", "deprecated", "processes")
         include(name * ".jl")
     end
 end

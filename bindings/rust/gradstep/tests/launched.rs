@@ -20,7 +20,9 @@ fn a_launched_rank_connects_is_traced_and_counted() {
         std::env::set_var("PMI_RANK", "0");
         std::env::set_var("PMI_SIZE", "1");
     }
+    // docs:begin launched
     let comm = Communicator::from_environment(&context, &Connect::launched()).unwrap();
+    // docs:end launched
     assert_eq!((comm.rank().unwrap(), comm.world_size().unwrap()), (0, 1));
 
     let path = std::env::temp_dir().join(format!("gradstep-trace-{}.json", std::process::id()));

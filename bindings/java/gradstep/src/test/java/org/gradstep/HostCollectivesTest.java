@@ -35,6 +35,7 @@ class HostCollectivesTest {
   }
 
   /** Ranks that are threads, joined by arrays; only what is needed. */
+  // docs:begin collectives
   private static class Gatherer implements HostCollectives {
     final int rank;
     final Channel channel;
@@ -67,6 +68,7 @@ class HostCollectivesTest {
       }
       await(timeout);
     }
+    // docs:end collectives
 
     void await(Duration timeout) throws Exception {
       try {

@@ -17,8 +17,10 @@ final class ProcessRank {
   /** Arguments: engine, folder, rank, world size, and "die" for a rank that leaves in the middle. */
   public static void main(String[] arguments) {
     if (arguments[0].equals("launched")) {
+      // docs:begin launched
       try (Context context = new Context(1); Communicator comm = Communicator.fromEnvironment(context)) {
         comm.barrier();
+        // docs:end launched
         System.out.println(comm.rank() + " of " + comm.worldSize() + " by " + comm.engine());
       }
       return;

@@ -1,0 +1,225 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+package org.gradstep;
+
+import static org.gradstep.Memory.floats;
+import static org.gradstep.Memory.values;
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.nio.FloatBuffer;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What the pages of docs/how_to quote. */
+class HowToTest {
+  private static final List<Parameter> MODEL = List.of(Parameter.of("weight", DType.F32, 4));
+
+  private static Optimizer sgd(Context context, double learningRate) {
+    return Optimizer.create(context, SgdOptions.builder(learningRate).build(), MODEL);
+  }
+
+  private static Optimizer adam(Context context, double learningRate) {
+    return Optimizer.create(context, AdamOptions.builder(learningRate).build(), MODEL);
+  }
+
+  @Test
+  void microBatchesAreOneStep() {
+    FloatBuffer weight = floats(5, 5, 5, 5);
+    try (Context context = new Context(1);
+        Optimizer optimizer = sgd(context, 1);
+        TensorList params = TensorList.of(weight);
+        TensorList first = TensorList.of(floats(1, 2, 3, 4));
+        TensorList second = TensorList.of(floats(3, 2, 1, 0))) {
+      List<TensorList> gradientsOfBatches = List.of(first, second);
+      // docs:begin accumulate
+      AccumulatorOptions options = AccumulatorOptions.builder().mode(AccumulationMode.MEAN).steps(2).build();
+      try (Accumulator accumulator = new Accumulator(context, options, MODEL)) {
+        for (TensorList gradients : gradientsOfBatches) {
+          if (accumulator.add(gradients)) {
+            try (TensorList mean = accumulator.gradients()) {
+              optimizer.step(params, mean);
+            }
+          }
+        }
+      }
+      // docs:end accumulate
+      assertArrayEquals(new float[] {3, 3, 3, 3}, values(weight));
+    }
+  }
+
+  @Test
+  void anOverflowSkipsTheStepAndHalvesTheScale() {
+    FloatBuffer weight = floats(5, 5, 5, 5);
+    FloatBuffer scaled = floats(1024, 2048, 0, 0); // gradients of the scaled loss
+    double scale = 1024;
+    try (Context context = new Context(1);
+        Optimizer optimizer = sgd(context, 1);
+        TensorList params = TensorList.of(weight);
+        TensorList grads = TensorList.of(scaled)) {
+      for (float last : new float[] {0, Float.POSITIVE_INFINITY}) {
+        scaled.put(3, last);
+        // docs:begin scaler
+        StepOptions options = new StepOptions().skipNonfinite(true).gradScale(1 / scale).maxNorm(100);
+        if (!optimizer.step(params, grads, options).applied()) {
+          scale /= 2; // an overflow: nothing has changed
+        }
+        // docs:end scaler
+        assertEquals(last == 0 ? 1024 : 512, scale);
+        assertArrayEquals(new float[] {4, 3, 5, 5}, values(weight));
+      }
+    }
+  }
+
+  @Test
+  void eachRankKeepsAShareOfTheState() throws Exception {
+    try (Context context = new Context(1)) {
+      Ranks.run(context, 2, (rank, comm) -> {
+        FloatBuffer weight = floats(5, 5, 5, 5);
+        int mean = 1 + 2 * rank;
+        try (Optimizer optimizer = adam(context, 1);
+            TensorList params = TensorList.of(weight);
+            TensorList grads = TensorList.of(floats(mean, mean, mean, mean))) {
+          // docs:begin shard
+          optimizer.shard(comm, null); // this rank's share of the state, from here on
+          optimizer.step(params, grads); // collective: averages, steps, and gathers the parameters
+          // docs:end shard
+          assertEquals(4, weight.get(0), 1e-6);
+          Tensor moment = Tensor.of(floats(4));
+          optimizer.getState(0, "exp_avg", moment);
+          assertEquals(0.2, moment.floats().get(3), 1e-6); // 0.1 of the mean gradient, 2
+        }
+      });
+    }
+  }
+
+  @Test
+  void aSparseReducerSendsTheLargest() throws Exception {
+    try (Context context = new Context(1)) {
+      Ranks.run(context, 2, (rank, comm) -> {
+        FloatBuffer weight = floats(5, 5, 5, 5);
+        try (Optimizer optimizer = sgd(context, 1);
+            TensorList params = TensorList.of(weight);
+            TensorList grads = TensorList.of(floats(1, 4, 2, 3))) {
+          // docs:begin sparse
+          ReducerOptions options = ReducerOptions.builder().mode(ReducerMode.SPARSE_TOPK).sparsity(0.25).build();
+          try (Reducer reducer = new Reducer(context, comm, options, MODEL);
+              Updater updater = Updater.builder(context, optimizer).reducer(reducer).build()) {
+            updater.push(params, grads);
+          }
+          // docs:end sparse
+          assertArrayEquals(new float[] {5, 1, 5, 5}, values(weight));
+        }
+      });
+    }
+  }
+
+  @Test
+  void adasumAddsWhatRanksDoNotAgreeOn() throws Exception {
+    try (Context context = new Context(1)) {
+      Ranks.run(context, 2, (rank, comm) -> {
+        FloatBuffer weight = floats(5, 5, 5, 5);
+        try (Optimizer optimizer = sgd(context, 1);
+            TensorList params = TensorList.of(weight);
+            TensorList grads = TensorList.of(rank == 0 ? floats(1, 1, -1, 0) : floats(1, 0, 0, 0))) {
+          // docs:begin adasum
+          ReducerOptions options = ReducerOptions.builder().mode(ReducerMode.ADASUM_TREE).build();
+          try (Reducer reducer = new Reducer(context, comm, options, MODEL);
+              Updater updater = Updater.builder(context, optimizer).reducer(reducer).build()) {
+            updater.push(params, grads);
+          }
+          // docs:end adasum
+          // a (1 - ab / 2 aa) + b (1 - ab / 2 bb) with ab = 1, aa = 3, bb = 1
+          assertEquals(5 - 5.0 / 6 - 0.5, weight.get(0), 1e-6);
+          assertEquals(5 - 5.0 / 6, weight.get(1), 1e-6);
+        }
+      });
+    }
+  }
+
+  @Test
+  void survivorsOfALostRankGoOn() throws Exception {
+    try (Context context = new Context(1)) {
+      List<Communicator> survivors = Communicator.local(context, null, 2);
+      List<Communicator> ends = Communicator.local(context, null, 3);
+      Ranks.run(ends, (rank, comm) -> {
+        FloatBuffer weight = floats(5, 5, 5, 5);
+        try (Optimizer optimizer = sgd(context, 1);
+            Accumulator accumulator = new Accumulator(context, null, MODEL);
+            Reducer reducer = new Reducer(context, comm, null, MODEL);
+            Updater updater = Updater.builder(context, optimizer).accumulator(accumulator).reducer(reducer).build();
+            TensorList params = TensorList.of(weight);
+            TensorList grads = TensorList.of(floats(1, 2, 3, 4))) {
+          if (rank == 2) {
+            comm.close(); // and the other handles at the end: the others lose a peer
+            return;
+          }
+          // docs:begin recover
+          try {
+            updater.push(params, grads); // ends the window
+          } catch (GradstepException lost) { // of Status.PEER_LOST or TIMEOUT
+            Communicator left = survivors.get(rank); // connected anew: the ranks that are left, another generation
+            updater.recover(left, params, 0);
+            updater.flush(params); // finishes the window that failed, or finds it finished
+          }
+          // docs:end recover
+          assertArrayEquals(new float[] {4, 3, 2, 1}, values(weight));
+        }
+      });
+      ends.forEach(Communicator::close);
+      survivors.forEach(Communicator::close);
+    }
+  }
+
+  @Test
+  void roundsOfLocalStepsMeetAnOuterOptimizer() throws Exception {
+    try (Context context = new Context(1)) {
+      Ranks.run(context, 2, (rank, comm) -> {
+        FloatBuffer weight = floats(8, 8, 8, 8);
+        int gradient = 1 + 2 * rank;
+        try (TensorList params = TensorList.of(weight);
+            TensorList grads = TensorList.of(floats(gradient, gradient, gradient, gradient))) {
+          // docs:begin local_steps
+          UpdaterOptions options = UpdaterOptions.builder().sync(UpdaterSync.DELTAS).syncSteps(2).build();
+          try (Optimizer inner = sgd(context, 1);
+              Optimizer outer = sgd(context, 0.5);
+              Reducer reducer = new Reducer(context, comm, null, MODEL);
+              Updater updater =
+                  Updater.builder(context, inner).reducer(reducer).outer(outer).options(options).build()) {
+            updater.push(params, grads);
+            updater.push(params, grads);
+          }
+          // docs:end local_steps
+          assertArrayEquals(new float[] {6, 6, 6, 6}, values(weight)); // half of the mean change, which is 4
+        }
+      });
+    }
+  }
+
+  @Test
+  void aRunIsSavedAndResumed(@TempDir Path folder) {
+    FloatBuffer weight = floats(5, 5, 5, 5);
+    FloatBuffer copy = floats(5, 5, 5, 5);
+    try (Context context = new Context(1);
+        Optimizer optimizer = adam(context, 0.5);
+        TensorList params = TensorList.of(weight);
+        TensorList copies = TensorList.of(copy);
+        TensorList grads = TensorList.of(floats(1, 2, 3, 4))) {
+      optimizer.step(params, grads);
+      copy.put(0, values(weight), 0, 4);
+      // docs:begin save
+      Path file = folder.resolve("adam.safetensors");
+      optimizer.save(file); // the old file or the new one, whatever happens
+      Optimizer resumed = adam(context, 0.5); // with the options of the first one
+      resumed.load(file);
+      // docs:end save
+      optimizer.step(params, grads);
+      resumed.step(copies, grads);
+      assertArrayEquals(values(weight), values(copy));
+      assertEquals(2, resumed.stepCount());
+      resumed.close();
+    }
+  }
+}
