@@ -230,7 +230,10 @@ class Optimizer : public SavedState<Optimizer, gradstep_optimizer_save, gradstep
   /// The ranks of a reducer of the same parameters, which brings each of them its share of the gradients; an updater of
   /// both makes the steps.
   void attach(Reducer& reducer, const ShardingOptions& options = {});
-  /// Gathers it again. Collective while it is sharded.
+  /// The ranks have parts of the parameters (Parameter::whole_shape), which each of them steps; collective, as steps
+  /// are from then on (<gradstep/sharding.h>).
+  void attach_shards(Communicator& comm);
+  /// Gathers it again, or ends what attach_shards() began. Collective while it is sharded.
   void detach() { check(gradstep_optimizer_attach_comm(c(), nullptr, nullptr)); }
 
   /// Whether no step is under way.

@@ -41,7 +41,7 @@ export Communicator, self_communicator, local_communicators, connect, from_envir
        local_rank, engine, all_reduce!, all_gather, reduce_scatter, send, receive!, barrier, vote, duplicate, abort,
        broken_by, statistics, counters, HostCollectives, host_communicator
 export Reducer, reduce!, begin!, wait!, cancel!, set_loss_scale!, is_done, residual, channel_statistics
-export Updater, recover!, shard!
+export Updater, recover!, shard!, attach_shards!
 export save, load!
 export library_version, build_info, backend_available, backend_status, load_backend, predict_costs, measured_costs, trace_start, trace_stop
 

@@ -343,6 +343,17 @@ impl Optimizer {
         check(unsafe { sys::gradstep_optimizer_attach_comm(self.as_ptr(), comm, &options) })
     }
 
+    /// Collective: the ranks of the communicator have parts of the parameters ([`crate::Parameter::part_of`]), and each
+    /// steps its own; None ends that.
+    ///
+    /// # Errors
+    /// With nothing changed on any rank; see sharding.h.
+    pub fn attach_shards(&mut self, comm: Option<&Communicator>) -> Result<()> {
+        let comm = comm.map_or(null_mut(), Communicator::as_ptr);
+        // SAFETY: two handles.
+        check(unsafe { sys::gradstep_optimizer_attach_shards(self.as_ptr(), comm) })
+    }
+
     /// Collective: deals the state out to the ranks of a reducer of the same parameters, which from then on brings each
     /// of them its share of the gradients; an updater of both makes the steps.
     ///
