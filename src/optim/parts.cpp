@@ -56,7 +56,11 @@ void for_each_run(std::span<const std::int64_t> whole, const Box& box,
       begin = begin * whole[axis] + box.offset[axis] + (axis < inner ? index[axis] : 0);
     }
     run(begin, count);
-    for (std::size_t axis = inner; axis-- > 0 && ++index[axis] == box.shape[axis];) index[axis] = 0;
+    for (std::size_t axis = inner; axis-- > 0;) {
+      ++index[axis];
+      if (index[axis] < box.shape[axis]) break;
+      index[axis] = 0;
+    }
   }
 }
 
