@@ -164,12 +164,16 @@
 %enddef
 %longs(const int64_t* shape)
 %longs(const int64_t* strides)
+%longs(const int64_t* whole_shape)
+%longs(const int64_t* offset)
 %longs(const int64_t* counts)
 %longs((const uint64_t* addresses, size_t n))
 %typemap(in) const int64_t* shape (gradstep_java::LongsArgument numbers) {
   $1 = const_cast<int64_t*>(numbers.convert(jenv, $input));
 }
 %typemap(in) const int64_t* strides = const int64_t* shape;
+%typemap(in) const int64_t* whole_shape = const int64_t* shape;
+%typemap(in) const int64_t* offset = const int64_t* shape;
 %typemap(in) const int64_t* counts = const int64_t* shape;
 %typemap(in) (const uint64_t* addresses, size_t n) (gradstep_java::LongsArgument numbers) {
   $1 = reinterpret_cast<uint64_t*>(const_cast<int64_t*>(numbers.convert(jenv, $input)));

@@ -421,6 +421,14 @@ gradstep_status gradstep_optimizer_attach_comm(gradstep_optimizer* optimizer, gr
   });
 }
 
+gradstep_status gradstep_optimizer_attach_shards(gradstep_optimizer* optimizer, gradstep_comm* comm) noexcept {
+  return with(optimizer, [&](Optimizer& impl) {
+    if (comm == nullptr) return impl.attach(nullptr, {}, {}, /*in_parts=*/true);
+    const InUse use(comm);
+    impl.attach(use->impl.get(), {}, {}, /*in_parts=*/true);
+  });
+}
+
 gradstep_status gradstep_optimizer_attach_reducer(gradstep_optimizer* optimizer, gradstep_reducer* reducer,
                                                   const gradstep_sharding_options* options) noexcept {
   return with(optimizer, [&](Optimizer& impl) {

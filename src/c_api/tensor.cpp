@@ -46,13 +46,16 @@ void check_shape(int32_t ndim, const int64_t* shape) {
   element_count("shape", 0, {shape, static_cast<size_t>(ndim)});
 }
 
+template <class Entries>
+auto& entry_of(Entries& entries, size_t index, const char* what) {
+  if (index >= entries.size()) fail_argument("index: is {}, the list has {} {}", index, entries.size(), what);
+  return entries[index];
+}
+
 template <class List>
 auto& entry_of(List* list, size_t index) {
   check_out("list", list);
-  if (index >= list->tensors.size()) {
-    fail_argument("index: is {}, the list has {} tensors", index, list->tensors.size());
-  }
-  return list->tensors[index];
+  return entry_of(list->tensors, index, "tensors");
 }
 
 void point(gradstep_tensor& tensor, uint64_t address) {
@@ -194,6 +197,24 @@ gradstep_status gradstep_parameter_list_push(gradstep_parameter_list* list, cons
     }
     parameter.shape = list->dimensions.back().data();
     list->parameters.push_back(parameter);
+  });
+}
+
+gradstep_status gradstep_parameter_list_set_part(gradstep_parameter_list* list, size_t index,
+                                                 const int64_t* whole_shape, const int64_t* offset) noexcept {
+  return guarded([&] {
+    check_out("list", list);
+    gradstep_parameter& parameter = entry_of(list->parameters, index, "parameters");
+    const int32_t ndim = parameter.ndim;
+    if (ndim > 0) {
+      check_out("whole_shape", whole_shape);
+      check_out("offset", offset);
+    }
+    std::vector<int64_t> numbers(whole_shape, whole_shape + ndim);
+    numbers.insert(numbers.end(), offset, offset + ndim);
+    list->dimensions.push_back(std::move(numbers));
+    parameter.whole_shape = list->dimensions.back().data();
+    parameter.offset = parameter.whole_shape + ndim;
   });
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <numeric>
 
 #include "core/error.h"
 #include "core/hash.h"
@@ -18,6 +20,28 @@ namespace {
 
 /// Files carry every name once for each of its states, and their headers have an end.
 constexpr std::size_t kLongestName = 1024;
+
+/// Throws unless the part lies inside the whole. A part that is all of it is none.
+void read_part(const gradstep_parameter& raw, const char* argument, std::size_t i, Parameter& parameter) {
+  const std::size_t axes = parameter.shape.size();
+  if (raw.whole_shape == nullptr && raw.offset != nullptr) {
+    fail_argument("{}[{}] ('{}'): offset is given and whole_shape is NULL", argument, i, parameter.name);
+  }
+  if (raw.whole_shape == nullptr) return;
+  const std::span whole(raw.whole_shape, axes);
+  (void)element_count(argument, i, whole);
+  std::vector<std::int64_t> offset(axes, 0);
+  if (raw.offset != nullptr) offset.assign(raw.offset, raw.offset + axes);
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    const std::int64_t room = whole[axis] - parameter.shape[axis];
+    if (offset[axis] >= 0 && offset[axis] <= room) continue;
+    fail_argument("{}[{}] ('{}'): a part of shape {} at offset {} is not inside a whole of {}: axis {}", argument, i,
+                  parameter.name, shape_text(parameter.shape), shape_text(offset), shape_text(whole), axis);
+  }
+  if (std::ranges::equal(whole, parameter.shape)) return;
+  parameter.part.assign(whole.begin(), whole.end());
+  parameter.part.insert(parameter.part.end(), offset.begin(), offset.end());
+}
 
 Parameter read_parameter(const char* bytes, std::size_t i, std::size_t position) {
   const auto raw = read_struct("parameters", reinterpret_cast<const gradstep_parameter*>(bytes));
@@ -37,6 +61,7 @@ Parameter read_parameter(const char* bytes, std::size_t i, std::size_t position)
   const std::span<const std::int64_t> shape(raw.shape, static_cast<std::size_t>(raw.ndim));
   parameter.size = element_count(kArgument, i, shape);
   parameter.shape.assign(shape.begin(), shape.end());
+  read_part(raw, kArgument, i, parameter);
   const auto dtype = from_dlpack(raw.dtype);
   if (!dtype || !is_float(*dtype)) {
     fail_argument("{}[{}] ('{}'): {} found, expected f32, f64, f16 or bf16", kArgument, i, parameter.name,
@@ -61,6 +86,11 @@ Parameter read_parameter(const char* bytes, std::size_t i, std::size_t position)
 }
 
 }  // namespace
+
+std::int64_t Parameter::whole_size() const {
+  const std::span<const std::int64_t> whole = whole_shape();
+  return is_part() ? std::accumulate(whole.begin(), whole.end(), std::int64_t{1}, std::multiplies()) : size;
+}
 
 void Schema::append(const gradstep_parameter* parameters, std::size_t n) {
   if (n == 0) return;
@@ -98,6 +128,7 @@ std::size_t Schema::place_of(const std::string& name) const {
 
 void Schema::count(const Parameter& parameter) noexcept {
   groups_ = std::max(groups_, parameter.group + 1);
+  if (parameter.is_part()) ++parts_;
   bytes_ += static_cast<double>(parameter.size) * static_cast<double>(size_of(parameter.dtype));
 }
 
@@ -119,6 +150,7 @@ void Schema::shrink(std::size_t size) noexcept {
   parameters_.erase(parameters_.begin() + static_cast<std::ptrdiff_t>(size), parameters_.end());
   std::ranges::fill(by_name_, 0);
   groups_ = 1;
+  parts_ = 0;
   bytes_ = 0;
   for (std::size_t i = 0; i < size; ++i) {
     by_name_[place_of(parameters_[i].name)] = static_cast<std::uint32_t>(i + 1);
@@ -132,6 +164,7 @@ std::size_t Schema::own_bytes() const {
   for (const Parameter& parameter : parameters_) {
     if (parameter.name.capacity() > within) bytes += allocated_bytes(parameter.name.capacity() + 1);
     bytes += allocated_bytes(parameter.shape.capacity() * sizeof(std::int64_t));
+    if (parameter.is_part()) bytes += allocated_bytes(parameter.part.capacity() * sizeof(std::int64_t));
   }
   return bytes;
 }
@@ -149,7 +182,9 @@ std::array<std::uint64_t, Schema::kDigestSize> Schema::digest(bool arithmetic) c
     names = hash_bytes(parameter.name.c_str(), parameter.name.size() + 1, names);
     const std::uint64_t ndim = parameter.shape.size();
     shapes = hash_bytes(&ndim, sizeof ndim, shapes);
-    shapes = hash_bytes(parameter.shape.data(), parameter.shape.size() * sizeof(std::int64_t), shapes);
+    for (const std::vector<std::int64_t>* numbers : {&parameter.shape, &parameter.part}) {
+      shapes = hash_bytes(numbers->data(), numbers->size() * sizeof(std::int64_t), shapes);
+    }
     const DType dtype = arithmetic ? arithmetic_dtype(parameter.dtype) : parameter.dtype;
     const unsigned char facts[] = {static_cast<unsigned char>(dtype),
                                    static_cast<unsigned char>(parameter.may_be_unused ? 1 : 0)};
@@ -166,6 +201,11 @@ std::string Schema::difference(const Schema& other) const {
     if (a.name != b.name) return fmt::format("parameter {} is named '{}' against '{}'", i, a.name, b.name);
     if (a.shape != b.shape) {
       return fmt::format("parameter '{}' has shape {} against {}", a.name, shape_text(a.shape), shape_text(b.shape));
+    }
+    if (a.part != b.part) {
+      return fmt::format("parameter '{}' is a part of {} at {} against one of {} at {}", a.name,
+                         shape_text(a.whole_shape()), shape_text(a.offset()), shape_text(b.whole_shape()),
+                         shape_text(b.offset()));
     }
     if (arithmetic_dtype(a.dtype) != arithmetic_dtype(b.dtype)) {
       return fmt::format("parameter '{}' is {} against {}", a.name, name_of(a.dtype), name_of(b.dtype));

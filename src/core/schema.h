@@ -24,6 +24,18 @@ struct Parameter {
   gradstep_device device{GRADSTEP_DEVICE_CPU, 0};
   std::int32_t group = 0;
   bool may_be_unused = false;
+  /// The shape of the whole that it is a part of, then where it begins in there; empty = it is whole.
+  std::vector<std::int64_t> part = {};  // NOLINT(readability-redundant-member-init): most are whole
+
+  bool is_part() const { return !part.empty(); }
+  std::span<const std::int64_t> whole_shape() const {
+    return is_part() ? std::span(part).first(shape.size()) : std::span(shape);
+  }
+  /// None of a parameter that is whole.
+  std::span<const std::int64_t> offset() const {
+    return is_part() ? std::span(part).last(shape.size()) : std::span<const std::int64_t>();
+  }
+  std::int64_t whole_size() const;
 };
 
 class Schema {
@@ -41,6 +53,7 @@ class Schema {
   auto begin() const { return parameters_.begin(); }
   auto end() const { return parameters_.end(); }
   std::int32_t group_count() const { return groups_; }
+  bool has_parts() const { return parts_ > 0; }
   /// What all numbers of the parameters take.
   double bytes() const { return bytes_; }
   /// What is kept here of the parameters takes so many.
@@ -59,6 +72,7 @@ class Schema {
   /// Hashes of what ranks must agree on, each with the words for a text when they do not. `arithmetic`: f16 and bf16
   /// are as good as f32.
   static constexpr std::size_t kDigestSize = 4;
+  static constexpr std::size_t kDigestShapes = 2;
   static constexpr std::array<const char*, kDigestSize> kDigestWords = {
       "the number of parameters", "the parameters' names", "the parameters' shapes", "the parameters' dtypes or flags"};
   std::array<std::uint64_t, kDigestSize> digest(bool arithmetic) const;
@@ -75,6 +89,7 @@ class Schema {
   // By the hash of the name, at most half full, so that one that is taken is found: 0, or one more than the parameter.
   std::vector<std::uint32_t> by_name_;
   std::int32_t groups_ = 1;
+  std::size_t parts_ = 0;
   double bytes_ = 0;
 };
 

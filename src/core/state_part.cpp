@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/state_part.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
+#include <span>
 
 #include "core/error.h"
 #include "core/json_text.h"
@@ -18,6 +20,10 @@ namespace {
 constexpr std::int64_t kLargestCounter = std::int64_t{1} << 62;
 
 constexpr const char* kParameters = "parameters";
+
+std::span<const std::int64_t> shape_of(const Parameter& parameter, SavedShapes shapes) {
+  return shapes == SavedShapes::of_wholes ? parameter.whole_shape() : std::span(parameter.shape);
+}
 
 }  // namespace
 
@@ -74,24 +80,25 @@ void LoadedPart::check_all_taken() const {
   }
 }
 
-void save_parameters(SavedPart& part, const Schema& schema) {
-  std::map<std::string_view, std::span<const std::int64_t>> shapes;
-  for (const Parameter& parameter : schema) shapes[parameter.name] = parameter.shape;
+void save_parameters(SavedPart& part, const Schema& schema, SavedShapes shapes) {
+  std::map<std::string_view, std::span<const std::int64_t>> saved;
+  for (const Parameter& parameter : schema) saved[parameter.name] = shape_of(parameter, shapes);
   std::string json;
-  append_json_object(json, shapes, [&](std::span<const std::int64_t> shape) { append_json(json, shape); });
+  append_json_object(json, saved, [&](std::span<const std::int64_t> shape) { append_json(json, shape); });
   part.set(kParameters, std::move(json));
 }
 
-void check_parameters(const LoadedPart& part, const Schema& schema) {
+void check_parameters(const LoadedPart& part, const Schema& schema, SavedShapes shapes) {
   const auto saved = read_json_shapes(part.text(kParameters), kParameters);
   for (const Parameter& parameter : schema) {
     const auto found = saved.find(parameter.name);
     if (found == saved.end()) {
       fail(GRADSTEP_ERR_MISMATCH, "the saved state has no parameter '{}'", parameter.name);
     }
-    if (found->second != parameter.shape) {
+    const std::span<const std::int64_t> expected = shape_of(parameter, shapes);
+    if (!std::ranges::equal(found->second, expected)) {
       fail(GRADSTEP_ERR_MISMATCH, "parameter '{}' has shape {} in the saved state, expected {}", parameter.name,
-           shape_text(found->second), shape_text(parameter.shape));
+           shape_text(found->second), shape_text(expected));
     }
   }
   if (saved.size() == schema.size()) return;

@@ -40,9 +40,12 @@ class LoadedPart {
   std::set<std::string> taken_;
 };
 
+/// Whose shapes a file has, where parameters are parts of wholes.
+enum class SavedShapes : std::uint8_t { of_parts, of_wholes };
+
 /// Names and shapes of the parameters that a part belongs to, whether or not it has a tensor for them. `check` throws
 /// MISMATCH with the first difference; their order does not count.
-void save_parameters(SavedPart& part, const Schema& schema);
-void check_parameters(const LoadedPart& part, const Schema& schema);
+void save_parameters(SavedPart& part, const Schema& schema, SavedShapes shapes = SavedShapes::of_parts);
+void check_parameters(const LoadedPart& part, const Schema& schema, SavedShapes shapes = SavedShapes::of_parts);
 
 }  // namespace gradstep

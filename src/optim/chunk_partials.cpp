@@ -2,36 +2,76 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optim/chunk_partials.h"
 
+#include <algorithm>
 #include <cstddef>
-#include <numeric>
 
 namespace gradstep {
 
+namespace {
+
+std::int64_t chunks_of(std::int64_t elements) { return (elements + kChunk - 1) / kChunk; }
+
+}  // namespace
+
 void ChunkPartials::deal(const Schema& schema, const RankSlices& slices, std::int32_t rank, bool is_whole) {
-  const auto chunks_of = [](std::int64_t elements) { return (elements + kChunk - 1) / kChunk; };
-  counts_.assign(slices.size(), 0);
-  rank_bytes_.resize(slices.size());
+  first_in_schema_ = {0};
+  for (const Parameter& parameter : schema) {
+    first_in_schema_.push_back(first_in_schema_.back() + chunks_of(parameter.size));
+  }
+  deal(slices.size(), rank, [&](std::size_t r, std::size_t i) -> Share {
+    return {slices[r][i].begin / kChunk, chunks_of(slices[r][i].size)};
+  });
+  if (!is_whole) return make_room();
+  runs_.clear();
+}
+
+void ChunkPartials::deal(const Schema& schema, const Parts& parts, std::int32_t rank) {
+  std::vector<std::int64_t> counts(schema.size(), 0);
+  const auto share = [&](std::size_t r, std::size_t i) -> Share {
+    const auto of = static_cast<std::int32_t>(r);
+    Share found{counts[i], chunks_of(parts.box(of, i).size), parts.stands(of, i)};
+    if (found.stands) counts[i] += found.count;
+    return found;
+  };
+  const auto ranks = static_cast<std::size_t>(parts.ranks());
+  for (std::size_t r = 0; r < ranks; ++r) {
+    for (std::size_t i = 0; i < schema.size(); ++i) (void)share(r, i);
+  }
+  first_in_schema_ = {0};
+  for (const std::int64_t count : counts) first_in_schema_.push_back(first_in_schema_.back() + count);
+  std::ranges::fill(counts, 0);
+  deal(ranks, rank, share);
+  make_room();
+}
+
+void ChunkPartials::deal(std::size_t ranks, std::int32_t rank,
+                         FunctionRef<Share(std::size_t rank, std::size_t parameter)> share) {
+  counts_.assign(ranks, 0);
+  rank_bytes_.resize(ranks);
   runs_.clear();
   total_ = 0;
-  for (std::size_t r = 0; r < slices.size(); ++r) {
+  for (std::size_t r = 0; r < ranks; ++r) {
     if (r == static_cast<std::size_t>(rank)) first_ = total_;
-    std::int64_t first = 0;  // of the parameter
-    for (std::size_t i = 0; i < schema.size(); ++i) {
-      const std::int64_t count = chunks_of(slices[r][i].size);
-      const std::int64_t in_schema = first + slices[r][i].begin / kChunk;
-      first += chunks_of(schema[i].size);
-      if (count == 0) continue;
-      if (!runs_.empty() && runs_.back().in_schema + runs_.back().count == in_schema) {
-        runs_.back().count += count;
-      } else {
-        runs_.push_back({total_, in_schema, count});
-      }
+    for (std::size_t i = 0; i + 1 < first_in_schema_.size(); ++i) {
+      const auto [first, count, stands] = share(r, i);
+      const std::int64_t in_schema = first_in_schema_[i] + first;
+      const std::int64_t by_rank = total_;
       counts_[r] += count;
       total_ += count;
+      if (count == 0 || !stands) continue;
+      Run* last = runs_.empty() ? nullptr : &runs_.back();
+      if (last != nullptr && last->in_schema + last->count == in_schema && last->by_rank + last->count == by_rank) {
+        last->count += count;
+      } else {
+        runs_.push_back({by_rank, in_schema, count});
+      }
     }
   }
-  if (is_whole) runs_.clear();
-  if (runs_.size() > 1) by_rank_ = site_.allocate(static_cast<std::size_t>(total_) * kLargest, /*zeroed=*/false);
+}
+
+void ChunkPartials::make_room() {
+  if (runs_.size() < 2 && total_ == count()) return;
+  by_rank_ = site_.allocate(static_cast<std::size_t>(total_) * kLargest, /*zeroed=*/false);
 }
 
 void ChunkPartials::gather(void* by_rank, void* partials, std::size_t each, const Deadline& deadline) const {

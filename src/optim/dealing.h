@@ -22,6 +22,8 @@ struct Dealing {
   std::vector<std::vector<std::size_t>> groups;
   /// Every rank has everything.
   bool is_whole = false;
+  /// The host has spread the parameters, and every rank has its own parts and their state (parts.h).
+  bool in_parts = false;
 
   bool is_undivided(std::size_t parameter) const { return !costs.empty() && costs[parameter] > 0; }
   std::vector<std::vector<std::size_t>> groups_of(const Schema& schema) const;

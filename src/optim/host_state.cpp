@@ -55,7 +55,9 @@ std::span<const std::int64_t> HostState::shape(std::size_t index, const char* na
 
 Array HostState::view(std::size_t index, const char* name) const {
   const std::size_t slot = find(index, name);
-  if (model_.is_sharded()) fail(GRADSTEP_ERR_UNSUPPORTED, "state '{}' is shared by ranks: get_state copies it", name);
+  if (model_.is_sharded() && model_.sharding()->parts() == nullptr) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "state '{}' is shared by ranks: get_state copies it", name);
+  }
   model_.on(SteppedModel::StateEvent::is_read);
   const StateTensor& tensor = store_.tensor(index, slot);
   if (tensor.is_coded()) fail(GRADSTEP_ERR_UNSUPPORTED, "state '{}' is stored in codes: get_state copies it", name);

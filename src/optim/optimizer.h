@@ -39,8 +39,10 @@ class Optimizer : public SteppedModel {
   /// gone on one of the ranks, it is lost on all of them, and what is dealt out waits for a saved one; with NULL a rank
   /// that finds a peer gone throws the first time. With `groups` (Dealing) steps get their gradients in slices: by
   /// step_sharded() alone.
+  /// With `in_parts` the ranks of `comm` have parts of the parameters (parts.h), and nothing moves: each steps its own,
+  /// and what a rule needs to know of the whole they find together.
   void attach(Communicator* comm, const gradstep_sharding_options& options,
-              const std::vector<std::vector<std::size_t>>& groups = {});
+              const std::vector<std::vector<std::size_t>>& groups = {}, bool in_parts = false);
   /// Collective over `comm`, a channel of their own. Deals the state out over its ranks from what they have, or, as
   /// `handover` says, from what the ranks that share it now have, of which those that leave attach NULL. Nothing has
   /// changed until take_over(). Throws INVALID_STATE on all ranks where a part of the state is gone.

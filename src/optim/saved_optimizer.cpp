@@ -3,6 +3,7 @@
 #include "optim/saved_optimizer.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <set>
@@ -10,8 +11,10 @@
 
 #include "core/error.h"
 #include "core/json_text.h"
+#include "core/shape.h"
 #include "core/state_header.h"
 #include "optim/first_order/dynamic_code.h"
+#include "optim/parts.h"
 #include "optim/state_gather.h"
 #include "rules/text/lexer.h"
 
@@ -36,9 +39,15 @@ std::string key_of(const Schema& schema, const StoredState& stored) {
 /// States are shaped as their parameters unless they say else; factors of block codes are a list.
 std::vector<std::int64_t> shape_of(const Schema& schema, const StoredState& stored) {
   if (!stored.shape.empty()) return stored.shape;
-  const Parameter& parameter = schema[stored.parameter];
-  return stored.is_blocked ? std::vector<std::int64_t>{stored.total} : parameter.shape;
+  if (stored.is_blocked) return {stored.total};
+  const std::span<const std::int64_t> shape = schema[stored.parameter].whole_shape();
+  return {shape.begin(), shape.end()};
 }
+
+/// Whether the stored array is a box of the whole, not a slice.
+bool is_box(const Parameter& parameter, const StoredState& stored) { return parameter.is_part() && !stored.is_whole; }
+
+Box box_of(const Parameter& parameter) { return {parameter.shape, parameter.offset(), parameter.size}; }
 
 /// A list of what the groups have.
 std::string hyper_parameters_of(const Optimizer& optimizer) {
@@ -95,6 +104,28 @@ const std::byte* own_part(const StateFile::Tensor& tensor, const StoredState& st
   return tensor.data + (stored.begin * size_of(stored.array.dtype) - tensor.first);
 }
 
+/// The elements of a box, one after the other.
+Move move_of_box(const StateFile::Tensor& tensor, const StoredState& stored, const Parameter& parameter) {
+  const std::int64_t each = size_of(stored.array.dtype);
+  const auto own = std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(stored.array.bytes()));
+  std::byte* to = own->data();
+  for_each_run(parameter.whole_shape(), box_of(parameter), [&](std::int64_t begin, std::int64_t count) {
+    std::memcpy(to, tensor.data + (begin * each - tensor.first), static_cast<std::size_t>(count * each));
+    to += count * each;
+  });
+  return {stored.array, own->data(), own};
+}
+
+/// The bytes of the whole from the first element of a box to its last one.
+TensorPart bytes_around(const Parameter& parameter, std::int64_t each) {
+  TensorPart part;
+  for_each_run(parameter.whole_shape(), box_of(parameter), [&](std::int64_t begin, std::int64_t count) {
+    if (part.bytes == 0) part.first = begin * each;
+    part.bytes = (begin + count) * each - part.first;
+  });
+  return part;
+}
+
 /// Codes and factors of the dynamic code, as those of kernels/block_code.h.
 void append_recoded(const StoredState& codes, const std::byte* from_codes, const StoredState& factors,
                     const std::byte* from_factors, std::vector<Move>& moves) {
@@ -115,9 +146,10 @@ void append_recoded(const StoredState& codes, const std::byte* from_codes, const
 
 SavedPart save_optimizer(Optimizer& optimizer) {
   optimizer.check_state_is_whole();
+  optimizer.check_parts_are_attached();
   const Schema& schema = optimizer.schema();
   SavedPart part;
-  save_parameters(part, schema);
+  save_parameters(part, schema, SavedShapes::of_wholes);
   part.set(kRule, optimizer.kind());
   if (!optimizer.rule_texts().empty()) part.set(kRuleText, optimizer.rule_texts());
   part.set(kSteps, optimizer.step_count());
@@ -151,10 +183,14 @@ SavedPart save_optimizer(Optimizer& optimizer) {
 
 TensorParts own_parts(Optimizer& optimizer, const std::string& prefix) {
   TensorParts parts;
-  if (!optimizer.is_sharded()) return parts;
+  const Schema& schema = optimizer.schema();
+  if (!optimizer.is_sharded() && !schema.has_parts()) return parts;
   for (const StoredState& stored : optimizer.state().stored()) {
-    parts[prefix + key_of(optimizer.schema(), stored)] = {stored.begin * size_of(stored.array.dtype),
-                                                          stored.array.bytes()};
+    const Parameter& parameter = schema[stored.parameter];
+    const std::int64_t each = size_of(stored.array.dtype);
+    parts[prefix + key_of(schema, stored)] = is_box(parameter, stored)
+                                                 ? bytes_around(parameter, each)
+                                                 : TensorPart{stored.begin * each, stored.array.bytes()};
   }
   return parts;
 }
@@ -166,7 +202,7 @@ std::function<void()> load_optimizer(LoadedPart& part, Optimizer& optimizer) {
          optimizer.kind());
   }
   check_rule_texts(part, optimizer);
-  check_parameters(part, schema);
+  check_parameters(part, schema, SavedShapes::of_wholes);
   const std::int64_t steps = part.integer(kSteps);
   const std::int64_t skipped = part.integer(kSkipped);
   const std::vector<std::string> names = read_json_names(part.text(kUnused), kUnused);
@@ -177,11 +213,20 @@ std::function<void()> load_optimizer(LoadedPart& part, Optimizer& optimizer) {
 
   const std::vector<StoredState> stored = optimizer.state().stored();
   const bool recodes = std::ranges::any_of(stored, is_coded) && has_dynamic_code(part);
-  const auto take = [&](const StoredState& state) {
-    return own_part(part.finite_tensor(key_of(schema, state), state.array.dtype, shape_of(schema, state)), state);
+  const auto find = [&](const StoredState& state) -> const StateFile::Tensor& {
+    return part.finite_tensor(key_of(schema, state), state.array.dtype, shape_of(schema, state));
   };
+  const auto take = [&](const StoredState& state) { return own_part(find(state), state); };
   std::vector<Move> moves;
   for (std::size_t i = 0; i < stored.size(); ++i) {
+    if (const Parameter& parameter = schema[stored[i].parameter]; is_box(parameter, stored[i])) {
+      if (is_coded(stored[i])) {
+        fail(GRADSTEP_ERR_UNSUPPORTED, "parameter '{}': state in 8-bit codes cannot be loaded by parts of {}",
+             parameter.name, shape_text(parameter.whole_shape()));
+      }
+      moves.push_back(move_of_box(find(stored[i]), stored[i], parameter));
+      continue;
+    }
     const std::byte* from = take(stored[i]);
     if (recodes && is_coded(stored[i])) {
       append_recoded(stored[i], from, stored[i + 1], take(stored[i + 1]), moves);

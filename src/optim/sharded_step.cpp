@@ -20,16 +20,20 @@ namespace gradstep {
 
 namespace {
 
-/// What must be equal on all ranks before state is dealt out: the schema, then these.
-constexpr std::size_t kRuleFact = Schema::kDigestSize;
+/// What must be equal on all ranks before state is dealt out.
+constexpr std::size_t kPartsFact = 0;
+constexpr std::size_t kSchemaFact = 1;
+constexpr std::size_t kRuleFact = kSchemaFact + Schema::kDigestSize;
 constexpr std::size_t kStepFact = kRuleFact + 1;
 constexpr std::size_t kGroupFact = kStepFact + 1;
 
 std::vector<std::uint64_t> state_facts(const Schema& schema, const std::string& rule, std::int64_t step_count,
                                        const gradstep_sharding_options& options, const Dealing& dealing) {
   std::vector<std::uint64_t> facts(kGroupFact + 1);
+  facts[kPartsFact] = dealing.in_parts ? 1 : 0;
   const auto digest = schema.digest(/*arithmetic=*/false);
-  std::copy(digest.begin(), digest.end(), facts.begin());
+  std::copy(digest.begin(), digest.end(), facts.begin() + kSchemaFact);
+  if (dealing.in_parts) facts[kSchemaFact + Schema::kDigestShapes] = 0;  // Parts compares them
   const std::int32_t words[] = {options.gradients, options.average, options.preconditioners};
   facts[kRuleFact] = hash_bytes(words, sizeof words, hash_bytes(rule.data(), rule.size()));
   facts[kStepFact] = static_cast<std::uint64_t>(step_count);
@@ -40,7 +44,8 @@ std::vector<std::uint64_t> state_facts(const Schema& schema, const std::string& 
 }
 
 std::string state_fact_text(std::size_t i) {
-  if (i < kRuleFact) return Schema::kDigestWords[i];
+  if (i == kPartsFact) return "whether the host has spread the parameters";
+  if (i < kRuleFact) return Schema::kDigestWords[i - kSchemaFact];
   if (i == kRuleFact) return "the rule or its options";
   return i == kStepFact ? "the step count" : "the reducer's buckets";
 }
@@ -139,10 +144,11 @@ DealtSlices Optimizer::slices_of(const std::vector<std::vector<std::size_t>>& gr
 // A state of which a part is gone cannot be gathered. The ranks that are to share it agree, over their own
 // channel, on whether that is so: one of them may have finished the exchange in which another one failed.
 void Optimizer::attach(Communicator* comm, const gradstep_sharding_options& options,
-                       const std::vector<std::vector<std::size_t>>& groups) {
+                       const std::vector<std::vector<std::size_t>>& groups, bool in_parts) {
   if (comm == nullptr && !is_sharded()) return;  // views of the state stay valid
   const Deadline deadline = comm != nullptr ? comm->deadline() : sharding_->comm().deadline();
-  const Dealing dealing = dealing_by(groups);
+  Dealing dealing = dealing_by(groups);
+  dealing.in_parts = in_parts;
   std::shared_ptr<Communicator> channel;
   if (comm != nullptr) channel = comm->private_channel(deadline);
   const auto all_have_it = [&] {
@@ -213,12 +219,18 @@ std::unique_ptr<Sharding> Optimizer::prepare_to_deal(const std::shared_ptr<Commu
     fail_if_failed();
   };
   std::unique_ptr<Sharding> next;
+  std::unique_ptr<Parts> parts;
   std::vector<std::uint64_t> facts;
   std::vector<std::uint64_t> values;
   std::vector<std::uint64_t> room;
   agree("share the state", [&] {
     if (channel == nullptr) return;
-    next = std::make_unique<Sharding>(*context(), site(), channel, schema(), options, dealing);
+    if (dealing.in_parts) {
+      parts = std::make_unique<Parts>(schema(), channel->world_size());
+    } else {
+      check_has_no_parts();
+      next = std::make_unique<Sharding>(*context(), site(), channel, schema(), options, dealing);
+    }
     const std::int64_t steps = handover != nullptr ? handover->steps : step_count();
     facts = state_facts(schema(), rule_text_, keep ? steps : 0, options, dealing);
     if (keep) values = hyper_parameters().facts();
@@ -230,6 +242,14 @@ std::unique_ptr<Sharding> Optimizer::prepare_to_deal(const std::shared_ptr<Commu
     if (keep)
       compare_ranks(*channel, values, [&](std::size_t i) { return hyper_parameters().fact_text(i); }, deadline, room);
   });
+  if (dealing.in_parts) {
+    agree("share the parts of the model", [&] {
+      if (channel == nullptr) return;
+      parts->exchange(*channel, schema(), deadline);
+      check_parts(*parts);
+      next = std::make_unique<Sharding>(*context(), site(), channel, schema(), options, dealing, std::move(parts));
+    });
+  }
   try {
     agree("take over its part of the state", [&] { prepare_move(next.get(), keep, deadline, handover); });
   } catch (...) {

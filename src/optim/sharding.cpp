@@ -51,7 +51,8 @@ GradientExchange exchange_of(const gradstep_sharding_options& options) {
 }  // namespace
 
 Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Communicator> channel,
-                   const Schema& schema, const gradstep_sharding_options& options, const Dealing& dealing)
+                   const Schema& schema, const gradstep_sharding_options& options, const Dealing& dealing,
+                   std::unique_ptr<const Parts> parts)
     : site_(site),
       comm_(std::move(channel)),
       data_(*comm_, context, site),
@@ -59,14 +60,20 @@ Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Com
       exchange_(exchange_of(options)),
       is_whole_(dealing.is_whole),
       takes_slices_(!dealing.groups.empty()),
-      slices_(deal_out(schema, dealing, comm_->world_size())),
+      parts_(std::move(parts)),
+      slices_(parts_ ? parts_->slices() : deal_out(schema, dealing, comm_->world_size())),
       parameters_(site, data_, arena_),
       partials_(site, data_) {
   own_norm_.work = &own_work_;
-  partials_.deal(schema, slices_, comm_->rank(), is_whole());
-  if (!takes_slices()) gradient_regions_ = arena_regions(schema, dealing, slices_, comm_->rank());
+  if (parts_) exchange_.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
+  if (parts_) {
+    partials_.deal(schema, *parts_, comm_->rank());
+  } else {
+    partials_.deal(schema, slices_, comm_->rank(), is_whole());
+  }
+  if (!takes_slices() && !parts_) gradient_regions_ = arena_regions(schema, dealing, slices_, comm_->rank());
   std::optional<RankBlocks> params;
-  if (!is_whole()) params.emplace(schema, slices_);
+  if (has_slices()) params.emplace(schema, slices_);
   const std::int64_t params_bytes = params ? params->total_bytes() : 0;
   arena_ = site_.allocate(static_cast<std::size_t>(std::max(arena_bytes(gradient_regions_), params_bytes)),
                           /*zeroed=*/true);  // what lies between blocks travels, too
@@ -139,7 +146,18 @@ Sharding::Agreement Sharding::agree(const BufferList& grads, const GradientExcha
   }
   agreed.found_inf = control_[kFoundInf] != 0;
   agreed.any_gradient = control_[kAnyGradient] != 0;
+  if (parts_) check_presence();
   return agreed;
+}
+
+void Sharding::check_presence() const {
+  const std::int32_t ranks = comm_->world_size();
+  for (std::size_t i = 0; kFirstParameter + i < control_.size(); ++i) {
+    const auto present = static_cast<std::int32_t>(control_[kFirstParameter + i]);
+    if (present == 0 || present == ranks) continue;
+    fail(GRADSTEP_ERR_MISMATCH, "grads[{}]: {} of {} ranks have a gradient of their part, expected all or none", i,
+         present, ranks);
+  }
 }
 
 void Sharding::bring_gradients(const BufferList& grads, const GradientExchange& exchange, const Deadline& deadline) {
@@ -151,7 +169,7 @@ void Sharding::bring_gradients(const BufferList& grads, const GradientExchange& 
     fail(GRADSTEP_ERR_INVALID_STATE, "the reducer's slice of parameter {} has {} elements, the optimizer's {}", i,
          grads[i].size, slice(i).size);
   }
-  if (exchange.in_slices || (is_whole() && !local)) {
+  if (exchange.in_slices || (!has_slices() && !local)) {
     gradient_slices_.assign(grads.begin(), grads.end());
     gradients_version_ = grads.version;
     return;
@@ -244,7 +262,7 @@ const double* Sharding::largest(const Deadline& deadline) {
 }
 
 std::int64_t Sharding::bytes() const {
-  std::size_t bytes = arena_.bytes();
+  std::size_t bytes = arena_.bytes() + (parts_ ? parts_->bytes() : 0);
   for (const ArenaRegion& region : gradient_regions_) bytes += region.own.bytes();
   return static_cast<std::int64_t>(bytes + squares_.bytes() + partials_.bytes());
 }

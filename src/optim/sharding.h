@@ -22,6 +22,7 @@
 #include "optim/arena_region.h"
 #include "optim/chunk_partials.h"
 #include "optim/dealing.h"
+#include "optim/parts.h"
 #include "optim/staged_parameters.h"
 
 namespace gradstep {
@@ -40,13 +41,19 @@ struct GradientExchange {
 class Sharding {
  public:
   /// `channel` is this object's own. `site` is the optimizer's, and outlives this. Where `dealing` has groups, steps
-  /// get their gradients in slices.
+  /// get their gradients in slices. `parts`: those of a dealing in parts, whose gradients are REDUCED, whatever the
+  /// options say; else NULL.
   Sharding(const Context& context, const Site& site, std::shared_ptr<Communicator> channel, const Schema& schema,
-           const gradstep_sharding_options& options, const Dealing& dealing);
+           const gradstep_sharding_options& options, const Dealing& dealing,
+           std::unique_ptr<const Parts> parts = nullptr);
 
   const gradstep_sharding_options& options() const { return options_; }
   const GradientExchange& default_exchange() const { return exchange_; }
   bool is_whole() const { return is_whole_; }
+  /// What the host has spread: every rank steps its own buffers. NULL = this object deals out what ranks have.
+  const Parts* parts() const { return parts_.get(); }
+  /// Each rank steps slices of the host's buffers, which are gathered.
+  bool has_slices() const { return !is_whole_ && parts_ == nullptr; }
   bool takes_slices() const { return takes_slices_; }
   Communicator& comm() const { return *comm_; }
   DataPlane& data() const { return data_; }
@@ -73,8 +80,8 @@ class Sharding {
   Agreement agree(const BufferList& grads, const GradientExchange& exchange, Agreement own, const Deadline& deadline);
   /// Brings every rank its slices of the gradients for which agree() was called. Collective.
   void bring_gradients(const BufferList& grads, const GradientExchange& exchange, const Deadline& deadline);
-  /// By parameter: this rank's slice, contiguous in the arithmetic dtype (whole and REDUCED: the host's own; in slices:
-  /// those); no data = no rank has a gradient.
+  /// By parameter: this rank's slice, contiguous in the arithmetic dtype (without slices and REDUCED: the host's own;
+  /// in slices: those); no data = no rank has a gradient.
   BufferList gradients() const { return {gradient_slices_, gradients_version_}; }
   /// What ranks measure of their chunks, brought together.
   const ChunkPartials& partials() const { return partials_; }
@@ -90,6 +97,8 @@ class Sharding {
 
  private:
   void place_gradients(const Schema& schema);
+  /// A part of a parameter is stepped with the others or not at all: throws MISMATCH on all ranks.
+  void check_presence() const;
   void show_gradients(std::span<const Array> grads, bool local);
 
   const Site& site_;
@@ -99,6 +108,7 @@ class Sharding {
   GradientExchange exchange_;
   bool is_whole_;
   bool takes_slices_;
+  std::unique_ptr<const Parts> parts_;
   bool has_wide_ = false;  // f64 gradients
   RankSlices slices_;
   std::vector<bool> may_be_unused_;

@@ -29,12 +29,33 @@ StatePieces StateGather::slices() const {
   for (std::size_t k = 0; k < states_.size(); ++k) {
     const StoredState& state = states_[k];
     if (state.owner < 0 && (model_.sharding()->is_whole() || state.is_whole)) continue;
+    if (const Parts* parts = model_.sharding()->parts()) {
+      pieces[k] = boxes(state, *parts);
+      continue;
+    }
     std::int64_t begin = 0;
     for (std::int32_t rank = 0; rank < comm_->world_size(); ++rank) {
       const std::int64_t bytes = bytes_of(state, rank);
       if (bytes > 0) pieces[k].push_back({rank, begin, bytes});
       begin += bytes;
     }
+  }
+  return pieces;
+}
+
+/// None of a parameter that every rank has all of.
+std::vector<StatePiece> StateGather::boxes(const StoredState& state, const Parts& parts) const {
+  std::vector<StatePiece> pieces;
+  if (!parts.is_divided(state.parameter)) return pieces;
+  const std::int64_t each = size_of(state.array.dtype);
+  for (std::int32_t rank = 0; rank < comm_->world_size(); ++rank) {
+    if (!parts.stands(rank, state.parameter)) continue;
+    std::int64_t from = 0;
+    for_each_run(model_.schema()[state.parameter].whole_shape(), parts.box(rank, state.parameter),
+                 [&](std::int64_t begin, std::int64_t count) {
+                   pieces.push_back({rank, begin * each, count * each, from});
+                   from += count * each;
+                 });
   }
   return pieces;
 }
@@ -116,8 +137,7 @@ void StateGather::bring(std::size_t begin, std::size_t end, const Deadline& dead
       const StoredState& state = states_[k];
       for (const StatePiece& piece : pieces_[k]) {
         if (piece.rank != comm_->rank()) continue;
-        const std::int64_t first = piece.begin - state.begin * size_of(state.array.dtype);
-        model_.site().queue().download(sent, static_cast<const std::byte*>(state.array.data) + first,
+        model_.site().queue().download(sent, static_cast<const std::byte*>(state.array.data) + piece.from,
                                        static_cast<std::size_t>(piece.bytes));
         sent += piece.bytes;
       }

@@ -15,13 +15,15 @@
 namespace gradstep {
 
 class Communicator;
+class Parts;
 class SteppedModel;
 
-/// A part of a state that one rank gives to the others; in bytes of the whole.
+/// A part of a state that one rank gives to the others.
 struct StatePiece {
   std::int32_t rank = 0;
-  std::int64_t begin = 0;
+  std::int64_t begin = 0;  ///< in bytes of the whole
   std::int64_t bytes = 0;
+  std::int64_t from = 0;  ///< where it begins in what the rank has, in bytes
 };
 /// By state, in its order; none = every rank has all of it.
 using StatePieces = std::vector<std::vector<StatePiece>>;
@@ -45,6 +47,7 @@ class StateGather {
 
  private:
   StatePieces slices() const;
+  std::vector<StatePiece> boxes(const StoredState& state, const Parts& parts) const;
   /// How many bytes of a state a rank has.
   std::int64_t bytes_of(const StoredState& state, std::int32_t rank) const;
   /// How many bytes of state k travel; 0 = every rank has all of it.

@@ -66,8 +66,10 @@ Holdings find_holdings(Communicator& comm, const Schema& schema, std::span<const
     for (std::int64_t at = 0; at < state.total;) {
       const std::size_t rank = rank_with(held, at);
       if (rank < held.ranks()) {
-        const std::int64_t end = held.of(rank).begin + held.of(rank).size;
-        found.pieces[k].push_back({static_cast<std::int32_t>(rank), at * size, (end - at) * size});
+        const Slice& slice = held.of(rank);
+        const std::int64_t end = slice.begin + slice.size;
+        found.pieces[k].push_back(
+            {static_cast<std::int32_t>(rank), at * size, (end - at) * size, (at - slice.begin) * size});
         at = end;
         continue;
       }

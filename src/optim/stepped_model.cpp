@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optim/stepped_model.h"
 
+#include <algorithm>
 #include <optional>
 #include <ranges>
 #include <utility>
@@ -28,6 +29,37 @@ void SteppedModel::check_gives_updates() const {
       if (!state_.has(i, state)) continue;
       fail(GRADSTEP_ERR_UNSUPPORTED, "updates: parameter '{}' has {}, which only a step in place can follow",
            schema_[i].name, what);
+    }
+  }
+}
+
+void SteppedModel::check_parts_are_attached() const {
+  if (is_sharded() || !schema().has_parts()) return;
+  const auto part = std::ranges::find_if(schema(), &Parameter::is_part);
+  fail(GRADSTEP_ERR_INVALID_STATE, "parameter '{}': is a part of {}: attach the ranks that have the others first",
+       part->name, shape_text(part->whole_shape()));
+}
+
+void SteppedModel::check_has_no_parts() const {
+  if (!schema().has_parts()) return;
+  const auto part = std::ranges::find_if(schema(), &Parameter::is_part);
+  fail(GRADSTEP_ERR_UNSUPPORTED,
+       "parameter '{}': is a part of {}, expected whole parameters: attach_shards takes parts", part->name,
+       shape_text(part->whole_shape()));
+}
+
+void SteppedModel::check_parts(const Parts& parts) const {
+  const Dealing dealing = dealing_by({});
+  for (std::size_t i = 0; i < schema().size(); ++i) {
+    if (!parts.is_divided(i)) continue;
+    if (dealing.is_whole || dealing.is_undivided(i)) {
+      fail(GRADSTEP_ERR_UNSUPPORTED, "parameter '{}': {} steps whole tensors, and the ranks have parts of {}",
+           schema()[i].name, kind(), shape_text(schema()[i].whole_shape()));
+    }
+    for (std::size_t slot = 0; slot < store().slots(i); ++slot) {
+      if (!store().is_active(i, slot) || !store().tensor(i, slot).is_coded()) continue;
+      fail(GRADSTEP_ERR_UNSUPPORTED, "parameter '{}': state in 8-bit codes cannot be saved by parts of {}",
+           schema()[i].name, shape_text(schema()[i].whole_shape()));
     }
   }
 }
@@ -104,7 +136,7 @@ void SteppedModel::prepare_move(const Sharding* next, bool keep, const Deadline&
   const auto make_room = [&] {
     all_or_none(is_spread ? &sharding_->comm() : nullptr, "allocate its part of the state", deadline, [&] {
       const OwnerOf owner_of = owners(next);
-      const bool cuts = next != nullptr && !next->is_whole();
+      const bool cuts = next != nullptr && next->has_slices();
       const std::int32_t rank = next != nullptr ? next->comm().rank() : 0;
       const auto place = [&](std::size_t i, std::size_t slot) -> StatePlace {
         if (!state_.is_whole(i, slot)) return {cuts ? next->slice(i) : Slice{0, schema_[i].size}, -1};

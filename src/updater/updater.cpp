@@ -236,8 +236,10 @@ bool Updater::finish_window(StepBuffers buffers, double weight) {
   const bool takes_slices = chain_.reducer && chain_.reducer->layout().is_dealt();
   check_slices();
   if (rounds_) return finish_round(*rounds_, buffers, weight);
-  const bool reduces_itself =
-      chain_.optimizer->is_sharded() && is_dense && !takes_slices && !(local_ && (chain_.reducer || is_stepped));
+  const Sharding* sharding = chain_.optimizer->sharding();
+  // A reducer of parts is one of replicas, which are other ranks than those with the other parts.
+  const bool takes_all = sharding != nullptr && (sharding->parts() == nullptr || !chain_.reducer);
+  const bool reduces_itself = takes_all && is_dense && !takes_slices && !(local_ && (chain_.reducer || is_stepped));
   if (reduces_itself) return finish_sharded(buffers, weight);
   // A host's schedule that fails does so here, and stops all ranks.
   const std::exception_ptr failure = caught([&] { chain_.optimizer->refresh(); });

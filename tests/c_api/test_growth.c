@@ -355,7 +355,7 @@ static gradstep_status use_cost(void* forged, world* w) {
 static const forged_case kRead[] = {
     FORGED(gradstep_context_options, context, 1),
     FORGED(gradstep_allocator, allocator, 1),
-    FORGED(gradstep_parameter, parameter, 0),
+    GROWN_FORGED(gradstep_parameter, parameter, 0, whole_shape),
     FORGED(gradstep_accumulator_options, accumulator, 0),
     FORGED(gradstep_schedule, schedule, 1),
     FORGED(gradstep_rows, rows, 0),

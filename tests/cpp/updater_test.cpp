@@ -44,6 +44,27 @@ TEST(CppUpdater, RanksPushMicroBatchesAndStepAlike) {
   });
 }
 
+TEST(CppOptimizer, RanksStepTheirPartsByTheNormOfTheWhole) {
+  const Context context;
+  on_two_ranks(context, [&](Communicator& comm) {
+    Parameter row{.name = "weight", .shape = {1, 2}, .whole_shape = {2, 2}, .offset = {comm.rank(), 0}};
+    auto sgd = Optimizer::sgd(context, {.learning_rate = 1}, {row});
+    std::vector<float> value{8, 8};
+    const std::vector<float> gradient = comm.rank() == 0 ? std::vector<float>{3, 0} : std::vector<float>{0, 4};
+    const TensorList params{Tensor(value, {1, 2})};
+    const ConstTensorList grads{ConstTensor(gradient, {1, 2})};
+    EXPECT_THROW(sgd.step(params, grads), InvalidState);
+    sgd.attach_shards(comm);
+    const StepResult result = sgd.step(params, grads, {.max_norm = 2.5});
+    EXPECT_EQ(result.grad_norm, 5);
+    EXPECT_NEAR(value[comm.rank() == 0 ? 0 : 1], comm.rank() == 0 ? 6.5F : 6, 1e-5F);
+    sgd.unshard();
+    EXPECT_THROW(sgd.step(params, grads), InvalidState);
+    row.offset = {comm.rank()};
+    EXPECT_THROW(Optimizer::sgd(context, {.learning_rate = 1}, {row}), InvalidArgument);
+  });
+}
+
 TEST(CppUpdater, AnOuterOptimizerStepsByWhatARoundHasChanged) {
   const Context context;
   on_two_ranks(context, [&](Communicator& comm) {

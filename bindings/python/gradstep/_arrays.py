@@ -34,7 +34,12 @@ Arrays: TypeAlias = Sequence[Array] | ValuesView[Array]
 Gradients: TypeAlias = Sequence[Array | None] | ValuesView[Array | None]
 """None stands for a parameter without a gradient this time."""
 
-Schema: TypeAlias = tuple[Sequence[Array], Sequence[str] | None, Sequence[int] | None, Sequence[bool] | None]
+Part: TypeAlias = tuple[Sequence[int], Sequence[int]]
+"""Which part of a whole an array is: the shape of the whole, and where the part begins in there."""
+
+Schema: TypeAlias = tuple[
+    Sequence[Array], Sequence[str] | None, Sequence[int] | None, Sequence[bool] | None, Sequence[Part | None] | None
+]
 
 
 def schema(
@@ -42,6 +47,7 @@ def schema(
     names: Iterable[str] | None = None,
     groups: Iterable[int] | None = None,
     may_be_unused: Iterable[bool] | bool = False,
+    parts: Iterable[Part | None] | None = None,
 ) -> Schema:
     """What the C library's `parameters, n` are made of. `may_be_unused` marks all parameters, or each on its own."""
     if isinstance(names, (str, bytes)):
@@ -54,6 +60,7 @@ def schema(
         None if names is None else list(names),
         None if groups is None else list(groups),
         flags if any(flags) else None,
+        None if parts is None else list(parts),
     )
 
 

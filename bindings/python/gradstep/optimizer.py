@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradstep import _native
-from gradstep._arrays import Array, Arrays, Gradients, Schema, dtype_of, empty_like, schema, view
+from gradstep._arrays import Array, Arrays, Gradients, Part, Schema, dtype_of, empty_like, schema, view
 from gradstep._deprecated import deprecated, warn_of
 from gradstep._handle import Handle, Lease
 from gradstep._info import _sized
@@ -126,6 +126,27 @@ class Optimizer(SavedState):
         made = cls.__new__(cls)
         made._create(described, context, options)
         return made
+
+    @classmethod
+    def of_parts(
+        cls,
+        parameters: Iterable[Array],
+        parts: Iterable[Part | None],
+        *,
+        names: Iterable[str] | None = None,
+        groups: Iterable[int] | None = None,
+        context: Context | None = None,
+        **options: Any,
+    ) -> Self:
+        """An optimizer of what this rank has of parameters that the host has spread over ranks.
+
+        It steps after attach_shards().
+
+        parts: for each parameter the shape of the whole and the index at which this rank's part begins in there; None
+            for one that is whole.
+        options: those of the constructor.
+        """
+        return cls._of(schema(parameters, names, groups, parts=parts), context, options)
 
     def _make(
         self, described: Schema, context: Context | None, options: dict[str, Any]
@@ -447,6 +468,19 @@ class Optimizer(SavedState):
     def unshard(self) -> None:
         """Gathers the state on every rank, and ends the sharding. Collective while the state is sharded."""
         _native.optimizer_attach_comm(self._pointer, None, _native.sharding_options())
+
+    def attach_shards(self, comm: Communicator | None) -> None:
+        """The ranks of a communicator have parts of the parameters (of_parts()), and step as one. Collective.
+
+        From then on step() is collective: each rank steps its parts where they lie. Norms, and what a rule measures of
+        a tensor, are those of the whole. A save has the state of the wholes, and loads on ranks with other parts.
+
+        comm: may be shared or closed afterwards. None ends it: parts are not stepped then.
+
+        Raises Mismatch on all ranks if their parts do not make up each whole, and Unsupported for a rule that works on
+        whole tensors.
+        """
+        _native.optimizer_attach_shards(self._pointer, None if comm is None else comm._pointer)
 
     def _refuse_to_free_views(self) -> None:
         if self._leases:

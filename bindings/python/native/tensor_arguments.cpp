@@ -159,8 +159,8 @@ PyObject* lend_array(PyObject* array, const char* name) {
 }
 
 bool SchemaArguments::convert(PyObject* schema) {
-  if (!PyTuple_Check(schema) || PyTuple_Size(schema) != 4) {
-    PyErr_SetString(PyExc_TypeError, "a schema is a tuple (arrays, names, groups, may_be_unused)");
+  if (!PyTuple_Check(schema) || PyTuple_Size(schema) != 5) {
+    PyErr_SetString(PyExc_TypeError, "a schema is a tuple (arrays, names, groups, may_be_unused, parts)");
     return false;
   }
   if (!arrays_.convert(PyTuple_GetItem(schema, 0), "parameters", Access::read)) return false;
@@ -179,7 +179,7 @@ bool SchemaArguments::convert(PyObject* schema) {
     parameter.device = tensor.device;
   }
   return set_names(PyTuple_GetItem(schema, 1)) && set_groups(PyTuple_GetItem(schema, 2)) &&
-         set_flags(PyTuple_GetItem(schema, 3));
+         set_flags(PyTuple_GetItem(schema, 3)) && set_parts(PyTuple_GetItem(schema, 4));
 }
 
 bool SchemaArguments::set_names(PyObject* names) {
@@ -222,6 +222,38 @@ bool SchemaArguments::set_flags(PyObject* may_be_unused) {
     if (flag < 0) return false;
     if (flag == 1) parameters_[i].flags = GRADSTEP_PARAMETER_MAY_BE_UNUSED;
   }
+  return true;
+}
+
+bool SchemaArguments::set_parts(PyObject* parts) {
+  if (parts == Py_None) return true;
+  const ObjectRef items = items_of(parts, "parts", size());
+  if (!items) return false;
+  for (std::size_t i = 0; i < size(); ++i) {
+    PyObject* item = fast_item(items.get(), static_cast<Py_ssize_t>(i));
+    if (item == Py_None) continue;
+    const std::string label = Label{"parts", i}.text();
+    gradstep_parameter& parameter = parameters_[i];
+    const ObjectRef pair = items_of(item, label.c_str(), 2);
+    if (!pair || !read_axes(fast_item(pair.get(), 0), label, parameter.ndim, &parameter.whole_shape) ||
+        !read_axes(fast_item(pair.get(), 1), label, parameter.ndim, &parameter.offset)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool SchemaArguments::read_axes(PyObject* sequence, const std::string& label, std::int32_t ndim, const int64_t** out) {
+  const ObjectRef items = items_of(sequence, label.c_str(), static_cast<std::size_t>(ndim));
+  if (!items) return false;
+  std::vector<std::int64_t>& numbers = axes_.emplace_front();
+  for (Py_ssize_t axis = 0; axis < ndim; ++axis) {
+    numbers.push_back(PyLong_AsLongLong(fast_item(items.get(), axis)));
+    if (numbers.back() == -1 && PyErr_Occurred() != nullptr) {
+      return raise_error_from_current(GRADSTEP_ERR_INVALID_ARGUMENT, label);
+    }
+  }
+  *out = numbers.data();
   return true;
 }
 

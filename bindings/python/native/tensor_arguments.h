@@ -139,8 +139,9 @@ class TensorArgument {
 /// lives, the memory neither moves nor goes, whatever becomes of the array. `name` is for messages.
 PyObject* lend_array(PyObject* array, const char* name);
 
-/// The `parameters, n` of a create call, from a tuple (arrays, names, groups, may_be_unused); the last three are
-/// sequences of the arrays' length, or None.
+/// The `parameters, n` of a create call, from a tuple (arrays, names, groups, may_be_unused, parts); the last four
+/// are sequences of the arrays' length, or None. A part is None, or a pair of sequences: the shape of the whole, and
+/// where the part begins in it.
 class SchemaArguments {
  public:
   bool convert(PyObject* schema);
@@ -151,10 +152,13 @@ class SchemaArguments {
   bool set_names(PyObject* names);
   bool set_groups(PyObject* groups);
   bool set_flags(PyObject* may_be_unused);
+  bool set_parts(PyObject* parts);
+  bool read_axes(PyObject* sequence, const std::string& label, std::int32_t ndim, const int64_t** out);
 
   TensorList arrays_;
   std::vector<std::string> names_;
   std::vector<gradstep_parameter> parameters_;
+  std::forward_list<std::vector<std::int64_t>> axes_;  // of parts
 };
 
 /// The `rows, n_rows` of an add: a sequence of (parameter index, indices, values).

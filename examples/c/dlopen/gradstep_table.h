@@ -76,6 +76,8 @@ typedef struct gradstep_parameter {
   gradstep_dtype dtype;
   gradstep_device device;
   int32_t reserved;
+  const int64_t* whole_shape;
+  const int64_t* offset;
 } gradstep_parameter;
 typedef struct gradstep_tensor_list gradstep_tensor_list;
 typedef struct gradstep_parameter_list gradstep_parameter_list;
@@ -934,6 +936,7 @@ typedef struct gradstep_table {
                                            const gradstep_sharding_options* options);
   gradstep_status (*optimizer_attach_reducer)(gradstep_optimizer* optimizer, gradstep_reducer* reducer,
                                               const gradstep_sharding_options* options);
+  gradstep_status (*optimizer_attach_shards)(gradstep_optimizer* optimizer, gradstep_comm* comm);
   gradstep_status (*load_options_init)(gradstep_load_options* o, size_t struct_size);
   gradstep_status (*optimizer_save)(gradstep_optimizer* optimizer, const gradstep_stream* stream);
   gradstep_status (*accumulator_save)(gradstep_accumulator* accumulator, const gradstep_stream* stream);
@@ -977,6 +980,8 @@ typedef struct gradstep_table {
   gradstep_status (*parameter_list_push)(gradstep_parameter_list* list, const char* name, int32_t type_code,
                                          int32_t bits, int32_t device_type, int32_t device_id, int32_t ndim,
                                          const int64_t* shape, int32_t group, uint32_t flags);
+  gradstep_status (*parameter_list_set_part)(gradstep_parameter_list* list, size_t index, const int64_t* whole_shape,
+                                             const int64_t* offset);
   gradstep_status (*parameter_list_clear)(gradstep_parameter_list* list);
   const gradstep_parameter* (*parameter_list_data)(const gradstep_parameter_list* list);
   size_t (*parameter_list_size)(const gradstep_parameter_list* list);
@@ -1135,6 +1140,7 @@ static inline int gradstep_table_open(gradstep_table* table, const char* path, c
                    {"gradstep_sharding_options_init", offsetof(gradstep_table, sharding_options_init)},
                    {"gradstep_optimizer_attach_comm", offsetof(gradstep_table, optimizer_attach_comm)},
                    {"gradstep_optimizer_attach_reducer", offsetof(gradstep_table, optimizer_attach_reducer)},
+                   {"gradstep_optimizer_attach_shards", offsetof(gradstep_table, optimizer_attach_shards)},
                    {"gradstep_load_options_init", offsetof(gradstep_table, load_options_init)},
                    {"gradstep_optimizer_save", offsetof(gradstep_table, optimizer_save)},
                    {"gradstep_accumulator_save", offsetof(gradstep_table, accumulator_save)},
@@ -1164,6 +1170,7 @@ static inline int gradstep_table_open(gradstep_table* table, const char* path, c
                    {"gradstep_parameter_list_create", offsetof(gradstep_table, parameter_list_create)},
                    {"gradstep_parameter_list_destroy", offsetof(gradstep_table, parameter_list_destroy)},
                    {"gradstep_parameter_list_push", offsetof(gradstep_table, parameter_list_push)},
+                   {"gradstep_parameter_list_set_part", offsetof(gradstep_table, parameter_list_set_part)},
                    {"gradstep_parameter_list_clear", offsetof(gradstep_table, parameter_list_clear)},
                    {"gradstep_parameter_list_data", offsetof(gradstep_table, parameter_list_data)},
                    {"gradstep_parameter_list_size", offsetof(gradstep_table, parameter_list_size)},

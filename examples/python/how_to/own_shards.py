@@ -21,15 +21,13 @@ def gradient(step: int) -> np.ndarray:
 def train(comm: gradstep.Communicator) -> np.ndarray:
     begin, end = (ROWS * place // comm.world_size for place in (comm.rank, comm.rank + 1))
     shard = np.ones((end - begin, COLUMNS), np.float32)
-    optimizer = gradstep.Adam([shard], learning_rate=0.1)
+    # docs:begin parts
+    part = ((ROWS, COLUMNS), (begin, 0))  # the shape of the whole, and where this rank's rows begin in there
+    optimizer = gradstep.Adam.of_parts([shard], [part], learning_rate=0.1)
+    optimizer.attach_shards(comm)
+    # docs:end parts
     for step in range(STEPS):
-        grad = gradient(step)[begin:end]
-        # docs:begin step
-        norms = comm.all_gather(np.array([np.linalg.norm(grad.astype(np.float64))]))
-        norm = np.array([np.linalg.norm(norms)])  # of all shards, the same bits on all ranks
-        found_inf = np.array([not np.isfinite(norm[0])], np.float32)
-        optimizer.step([shard], [grad], max_norm=1.0, grad_norm=norm, found_inf=found_inf)
-        # docs:end step
+        optimizer.step([shard], [gradient(step)[begin:end]], max_norm=1.0, skip_nonfinite=True)
     return shard
 
 

@@ -80,6 +80,11 @@ enum gradstep_parameter_flags {
  * that breaks these rules (the text names it), BACKEND_UNAVAILABLE where it is on a CUDA device and the plugin or that
  * device is not there, and UNSUPPORTED where it is on another device, on another one than the first parameter, or has
  * flags that this library does not know.
+ *
+ * Where the host spreads a parameter over ranks, `shape` is what this rank has, and `whole_shape` and `offset`, of ndim
+ * entries each, say which part of the whole it is: element (i, j) here is element (offset[0] + i, offset[1] + j) there.
+ * The part lies inside the whole, and may be empty. whole_shape NULL, in an old program too: the parameter is whole;
+ * offset NULL is zeros. An optimizer of parts steps after gradstep_optimizer_attach_shards (sharding.h).
  */
 typedef struct gradstep_parameter {
   uint32_t struct_size;
@@ -91,6 +96,8 @@ typedef struct gradstep_parameter {
   gradstep_dtype dtype;
   gradstep_device device;
   int32_t reserved;
+  const int64_t* whole_shape; /* NULL = the parameter is whole */
+  const int64_t* offset;      /* where this part begins in the whole; NULL = at its first element */
 } gradstep_parameter;
 
 /*
@@ -172,6 +179,15 @@ GRADSTEP_API gradstep_status gradstep_parameter_list_push(gradstep_parameter_lis
                                                           int32_t type_code, int32_t bits, int32_t device_type,
                                                           int32_t device_id, int32_t ndim, const int64_t* shape,
                                                           int32_t group, uint32_t flags) GRADSTEP_NOEXCEPT;
+
+/*
+ * Entry `index` is a part of a whole: whole_shape and offset as in gradstep_parameter, of as many entries as its shape.
+ * Whether the part lies inside the whole is not looked at before a handle is created with the list.
+ * Returns: INVALID_ARGUMENT (list NULL, index out of range, whole_shape or offset NULL for a shape that has entries).
+ */
+GRADSTEP_API gradstep_status gradstep_parameter_list_set_part(gradstep_parameter_list* list, size_t index,
+                                                              const int64_t* whole_shape,
+                                                              const int64_t* offset) GRADSTEP_NOEXCEPT;
 
 /* Takes all parameters out of the list. Returns: INVALID_ARGUMENT (list NULL). */
 GRADSTEP_API gradstep_status gradstep_parameter_list_clear(gradstep_parameter_list* list) GRADSTEP_NOEXCEPT;

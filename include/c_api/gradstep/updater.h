@@ -161,9 +161,9 @@ GRADSTEP_API gradstep_status gradstep_updater_flush(gradstep_updater* updater, c
  *
  * Returns: INVALID_ARGUMENT (params), INVALID_STATE (no rank with a whole state; a part of a sharded one is gone: the
  * text names it), MISMATCH (reducers or states differ, or a partition comes next that the reducer does not have),
- * UNSUPPORTED (as gradstep_updater_create), ABORTED (another rank could not), OUT_OF_MEMORY, and the statuses of a
- * collective call: nothing has changed then, and the updater still needs a recover, which may be with peers on which
- * this one has succeeded.
+ * UNSUPPORTED (as gradstep_updater_create; an optimizer of parts, whose host spreads them anew), ABORTED (another rank
+ * could not), OUT_OF_MEMORY, and the statuses of a collective call: nothing has changed then, and the updater still
+ * needs a recover, which may be with peers on which this one has succeeded.
  */
 GRADSTEP_API gradstep_status gradstep_updater_recover(gradstep_updater* updater, gradstep_comm* comm,
                                                       const gradstep_tensor* params, size_t n,

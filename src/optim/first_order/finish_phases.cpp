@@ -44,9 +44,9 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumber
     UpdateItem& item = items[i];
     const FinishOptions& options = options_[i];
     FinishItem& finish = items_[i];
-    finish.size = schema[i].size;
+    finish.size = schema[i].whole_size();
     finish.first = first;
-    finish.count = (schema[i].size + kChunk - 1) / kChunk;
+    finish.count = sharding != nullptr ? sharding->partials().count(i) : (schema[i].size + kChunk - 1) / kChunk;
     first += finish.count;
     values_[i].size = shown_changes_[i].size = item.param.size;
     if (!options.are_needed()) continue;

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/shape.h"
 #include "kernels/stored.h"
 
 namespace gradstep {
@@ -45,17 +46,23 @@ void check_shape(const Rule& rule, const Parameter& parameter) {
 /// About the operations of a step of a parameter that one rank has as a whole; 0 = ranks may have slices.
 double cost_as_a_whole(const Rule& rule, const Parameter& parameter) {
   constexpr double kElement = 50;  // what its way through memory takes, in operations of products
-  const double elements = kElement * static_cast<double>(parameter.size);
+  const double elements = kElement * static_cast<double>(parameter.whole_size());
   if (rule.is_of_matrices()) {
-    if (parameter.size == 0) return 0;
-    const std::int64_t rows = parameter.shape.front();
-    const std::int64_t columns = parameter.size / rows;
+    if (parameter.whole_size() == 0) return 0;
+    const std::int64_t rows = parameter.whole_shape().front();
+    const std::int64_t columns = parameter.whole_size() / rows;
     if (rule.is_orthogonalized()) return elements + rule.orthogonalization().operations(rows, columns);
     // Three products of the matrix and its factors, and an orthonormalization in two rounds.
     const auto rank = static_cast<double>(rule.rank_of(rows, columns));
-    return elements + 6 * rank * static_cast<double>(parameter.size) + 4 * rank * rank * static_cast<double>(rows);
+    return elements + 6 * rank * static_cast<double>(parameter.whole_size()) +
+           4 * rank * rank * static_cast<double>(rows);
   }
   return rule.is_factored() || rule.unit_clip().ratio > 0 || rule.centers_gradients() ? elements : 0;
+}
+
+/// Parts of one parameter are rounded by random numbers of their own, and replicas of a part by the same.
+std::string key_name(const Parameter& parameter) {
+  return parameter.is_part() ? parameter.name + shape_text(parameter.offset()) : parameter.name;
 }
 
 double largest_stored(const Parameter& parameter) {
@@ -169,8 +176,8 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
     const std::span<const Schedule> schedules = hyper_parameters.schedules(parameter.group);
     wishes.push_back({wishes_of(rule, parameter, hyper_parameters), slice_of(schema, i)});
     check_shape(rule, parameter);
-    facts.push_back(
-        {random_key(parameter.name, rule.storage().seed), cost_as_a_whole(rule, parameter), rule.finish(schedules)});
+    facts.push_back({random_key(key_name(parameter), rule.storage().seed), cost_as_a_whole(rule, parameter),
+                     rule.finish(schedules)});
     narrow(limits, parameter, rule.largest_gradient(schedules, largest_stored(parameter)));
   }
   std::vector<std::uint8_t> flags;
@@ -321,7 +328,7 @@ void FirstOrderOptimizer::on(StateEvent event) {
 /// Who has a parameter that is not divided has its states as a whole, too.
 Optimizer::OwnerOf FirstOrderOptimizer::owners(const Sharding* next) {
   return [next](std::size_t parameter, std::size_t slot) -> std::int32_t {
-    if (next == nullptr || slot < kWhole || slot >= kNumbers) return -1;
+    if (next == nullptr || !next->has_slices() || slot < kWhole || slot >= kNumbers) return -1;
     return next->owner(parameter);
   };
 }

@@ -17,7 +17,8 @@ void SumsPhase::fill(std::span<const UpdateItem> items, std::span<const rules::N
   for (std::size_t i = 0; i < items.size(); ++i) {
     const Rule& rule = rules.of(schema[i].group);
     SettledItem& item = settled_.emplace_back();
-    const std::int64_t chunks = (schema[i].size + kChunk - 1) / kChunk;
+    const std::int64_t chunks =
+        sharding != nullptr ? sharding->partials().count(i) : (schema[i].size + kChunk - 1) / kChunk;
     item.first = first;
     first += chunks;
     if (!rule.type().settles) continue;
@@ -28,7 +29,7 @@ void SumsPhase::fill(std::span<const UpdateItem> items, std::span<const rules::N
     item.has_gradient = items[i].gradient.data != nullptr;
     item.program = items[i].program;
     item.program_numbers = const_cast<double*>(items[i].numbers);
-    item.size = static_cast<double>(schema[i].size);
+    item.size = static_cast<double>(schema[i].whole_size());
     item.sum_count = rule.type().sums;
     item.shared_sums = rule.shared_sums();
     if (item.sum_count == 0) continue;

@@ -94,6 +94,17 @@ std::size_t Host::count() {
   return values_.below(kMost + 1);
 }
 
+/// Makes it a part of a whole, which may be too small. Numbers of the part are enough for every ndim.
+void Host::spread(gradstep_parameter& parameter, Scratch::Part& part) {
+  for (std::size_t axis = 0; axis < part.offset.size(); ++axis) {
+    const auto axes = static_cast<std::size_t>(parameter.ndim);
+    part.offset[axis] = values_.once_in(4) ? values_.int32() % 4 : 0;
+    part.whole_shape[axis] = axis < axes ? parameter.shape[axis] + part.offset[axis] : 1;
+  }
+  parameter.whole_shape = values_.once_in(8) ? nullptr : part.whole_shape.data();
+  parameter.offset = values_.once_in(8) ? nullptr : part.offset.data();
+}
+
 const gradstep_parameter* Host::parameters() {
   constexpr std::array<const char*, kMost> kNames = {"a", "b.weight", "c", "d"};
   auto& list = here().parameters;
@@ -109,6 +120,7 @@ const gradstep_parameter* Host::parameters() {
     parameter.device = kCpu;
     if (values_.once_in(8)) parameter.group = static_cast<std::int32_t>(values_.below(4));
     if (values_.once_in(8)) parameter.flags = values_.byte();
+    if (values_.once_in(8)) spread(parameter, here().parts[i]);
     if (!values_.once_in(48)) continue;
     switch (values_.below(5)) {
       case 0:

@@ -99,7 +99,12 @@ class Host {
   };
   /// What arguments point to, once for the call from outside and once for those of its callbacks.
   struct Scratch {
+    struct Part {
+      std::array<std::int64_t, 40> whole_shape{};
+      std::array<std::int64_t, 40> offset{};
+    };
     std::vector<gradstep_parameter> parameters;
+    std::array<Part, kMost> parts;
     std::array<std::array<gradstep_tensor, kMost>, 3> tensors{};
     std::array<std::array<std::array<std::int64_t, 8>, kMost>, 3> shapes{};
     std::array<std::array<std::array<std::int64_t, 8>, kMost>, 3> strides{};
@@ -119,6 +124,7 @@ class Host {
   void choose_shapes();
   void fill_memory();
   void lie_about(gradstep_tensor& tensor, std::int64_t* strides);
+  void spread(gradstep_parameter& parameter, Scratch::Part& part);
   static gradstep_status callback(void* user) { return static_cast<Host*>(user)->misbehave(); }
 
   HostileValues& values_;

@@ -77,7 +77,7 @@ gradstep_status use_parameter_list(Host& host) {
   auto& lists = host.handles.parameter_lists;
   gradstep_parameter_list* list = lists[values.below(lists.size())];
   const gradstep_tensor tensor = host.tensor(Buffers::params, values.below(Host::kMost));
-  switch (values.below(4)) {
+  switch (values.below(5)) {
     case 0:
       return host.make(lists, gradstep_parameter_list_destroy,
                        [](gradstep_parameter_list** out) { return gradstep_parameter_list_create(out); });
@@ -88,6 +88,12 @@ gradstep_status use_parameter_list(Host& host) {
         return gradstep_accumulator_create(host.pick(host.handles.contexts), nullptr,
                                            gradstep_parameter_list_data(list), gradstep_parameter_list_size(list), out);
       });
+    case 3: {
+      const std::array<std::int64_t, 40> numbers{};
+      return gradstep_parameter_list_set_part(list, values.below(Host::kMost),
+                                              values.once_in(8) ? nullptr : numbers.data(),
+                                              values.once_in(8) ? nullptr : numbers.data());
+    }
     default:
       return gradstep_parameter_list_push(list, host.name(), tensor.dtype.code, tensor.dtype.bits,
                                           tensor.device.device_type, tensor.device.device_id, tensor.ndim, tensor.shape,

@@ -87,7 +87,7 @@ gradstep_status change_optimizer(Host& host) {
   const std::size_t index = values.below(Host::kMost);
   const gradstep_tensor tensor = host.tensor(Buffers::updates, index);
   const auto sharding = options_of(host, gradstep_sharding_options_init);
-  switch (values.below(9)) {
+  switch (values.below(10)) {
     case 0:
       return gradstep_optimizer_set_value(optimizer, values.int32(), host.name(), values.number());
     case 1:
@@ -109,6 +109,8 @@ gradstep_status change_optimizer(Host& host) {
       const gradstep_tensor borrowed = numbers(&number, kF64, one);
       return gradstep_optimizer_set_tensor(optimizer, values.int32(), host.name(), &borrowed);
     }
+    case 8:
+      return gradstep_optimizer_attach_shards(optimizer, values.once_in(4) ? nullptr : host.pick(host.handles.comms));
     default:
       return gradstep_optimizer_attach_comm(optimizer, values.once_in(4) ? nullptr : host.pick(host.handles.comms),
                                             &sharding);

@@ -290,4 +290,6 @@ inline void Optimizer::shard(Communicator& comm, const ShardingOptions& options)
   check(gradstep_optimizer_attach_comm(c(), comm.c(), &c_options));
 }
 
+inline void Optimizer::attach_shards(Communicator& comm) { check(gradstep_optimizer_attach_shards(c(), comm.c())); }
+
 }  // namespace gradstep::inline cpp_v0

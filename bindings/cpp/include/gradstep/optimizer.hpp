@@ -236,7 +236,10 @@ class Optimizer : public SavedState<Optimizer, gradstep_optimizer_save, gradstep
   /// The ranks of a reducer of the same parameters, which brings each of them its share of the gradients; an updater of
   /// both makes the steps.
   void shard(Reducer& reducer, const ShardingOptions& options = {});
-  /// Gathers the state on every rank again. Collective while it is sharded.
+  /// The ranks have parts of the parameters (Parameter::whole_shape), which each of them steps; collective, as steps
+  /// are from then on (<gradstep/sharding.h>).
+  void attach_shards(Communicator& comm);
+  /// Gathers the state on every rank again, or ends what attach_shards() began. Collective while it is sharded.
   void unshard() { check(gradstep_optimizer_attach_comm(c(), nullptr, nullptr)); }
   template <class Ranks>
   [[deprecated("use shard()")]] void attach(Ranks& ranks, const ShardingOptions& options = {}) {

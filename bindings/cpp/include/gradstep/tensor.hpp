@@ -284,6 +284,8 @@ struct Parameter {
   gradstep_device device = kCpu;
   std::int32_t group = 0;
   bool may_be_unused = false;  ///< some rank may have no gradient for it in some window
+  Shape whole_shape = {};      ///< of the whole that it is a part of; empty = it is whole
+  Shape offset = {};           ///< where the part begins in the whole; empty = at its first element
 };
 
 using Parameters = std::vector<Parameter>;
@@ -300,6 +302,14 @@ inline Parameters parameters_of(const TensorList& tensors) {
 
 namespace detail {
 
+/// As many axes as the parameter has, or none.
+inline const std::int64_t* axes_of(const Shape& numbers, std::size_t i, std::size_t axes, const char* what) {
+  if (numbers.empty()) return nullptr;
+  if (numbers.size() == axes) return numbers.data();
+  throw InvalidArgument("parameters[" + std::to_string(i) + "]." + what + ": has " + std::to_string(numbers.size()) +
+                        " entries, expected " + std::to_string(axes));
+}
+
 inline std::vector<gradstep_parameter> c_parameters(const Parameters& parameters) {
   std::vector<gradstep_parameter> c(parameters.size(), sized<gradstep_parameter>());
   for (std::size_t i = 0; i < c.size(); ++i) {
@@ -311,6 +321,8 @@ inline std::vector<gradstep_parameter> c_parameters(const Parameters& parameters
     c[i].group = parameter.group;
     c[i].dtype = parameter.dtype;
     c[i].device = parameter.device;
+    c[i].whole_shape = axes_of(parameter.whole_shape, i, parameter.shape.size(), "whole_shape");
+    c[i].offset = axes_of(parameter.offset, i, parameter.shape.size(), "offset");
   }
   return c;
 }

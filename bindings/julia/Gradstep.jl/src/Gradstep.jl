@@ -44,7 +44,7 @@ export Communicator, self_communicator, local_communicators, connect, from_envir
        local_rank, engine, all_reduce!, all_gather, reduce_scatter, send, recv!, barrier, vote, dup, abort,
        broken_by, statistics, counters, HostCollectives, host_communicator
 export Reducer, reduce!, begin!, wait!, cancel!, set_loss_scale!, residual, bucket_statistics, comm_statistics
-export Updater, recover!
+export Updater, recover!, attach_shards!
 export save, load!
 export version, build_info, backend_available, backend_status, load_backend, predict_costs, measure_costs, trace_start, trace_stop
 

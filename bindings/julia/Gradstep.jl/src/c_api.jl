@@ -519,6 +519,8 @@ struct gradstep_parameter
     dtype::gradstep_dtype
     device::gradstep_device
     reserved::Int32
+    whole_shape::Ptr{Int64}
+    offset::Ptr{Int64}
 end
 
 struct gradstep_updater_options
@@ -760,6 +762,7 @@ const FIELD_WORDS = Dict{Tuple{DataType, Symbol}, Any}(
 @c gradstep_sharding_options_init(o::Ptr{gradstep_sharding_options}, struct_size::Csize_t)::Int32
 @c gradstep_optimizer_attach_comm(optimizer::Ptr{gradstep_optimizer}, comm::Ptr{gradstep_comm}, options::Ptr{gradstep_sharding_options})::Int32
 @c gradstep_optimizer_attach_reducer(optimizer::Ptr{gradstep_optimizer}, reducer::Ptr{gradstep_reducer}, options::Ptr{gradstep_sharding_options})::Int32
+@c gradstep_optimizer_attach_shards(optimizer::Ptr{gradstep_optimizer}, comm::Ptr{gradstep_comm})::Int32
 @c gradstep_load_options_init(o::Ptr{gradstep_load_options}, struct_size::Csize_t)::Int32
 @c gradstep_optimizer_save(optimizer::Ptr{gradstep_optimizer}, stream::Ptr{gradstep_stream})::Int32
 @c gradstep_accumulator_save(accumulator::Ptr{gradstep_accumulator}, stream::Ptr{gradstep_stream})::Int32
@@ -789,6 +792,7 @@ const FIELD_WORDS = Dict{Tuple{DataType, Symbol}, Any}(
 @c gradstep_parameter_list_create(out::Ptr{Ptr{gradstep_parameter_list}})::Int32
 @c gradstep_parameter_list_destroy(list::Ptr{gradstep_parameter_list})::Cvoid
 @c gradstep_parameter_list_push(list::Ptr{gradstep_parameter_list}, name::Cstring, type_code::Int32, bits::Int32, device_type::Int32, device_id::Int32, ndim::Int32, shape::Ptr{Int64}, group::Int32, flags::UInt32)::Int32
+@c gradstep_parameter_list_set_part(list::Ptr{gradstep_parameter_list}, index::Csize_t, whole_shape::Ptr{Int64}, offset::Ptr{Int64})::Int32
 @c gradstep_parameter_list_clear(list::Ptr{gradstep_parameter_list})::Int32
 @c gradstep_parameter_list_data(list::Ptr{gradstep_parameter_list})::Ptr{gradstep_parameter}
 @c gradstep_parameter_list_size(list::Ptr{gradstep_parameter_list})::Csize_t

@@ -18,6 +18,8 @@ mutable struct Schema{S}
     groups::Vector{Int32}
     flags::Vector{UInt32}
     are_named::Bool
+    wholes::Vector{Int64} # as shapes, of the wholes that arrays are parts of; empty: all arrays are whole
+    offsets::Vector{Int64}
 end
 
 Base.length(schema::Schema) = length(schema.dtypes)
@@ -71,7 +73,7 @@ end
 is_flat(skeleton) = skeleton isa Leaf || (!(skeleton isa NamedTuple) && skeleton !== nothing && all(is_leaf, skeleton))
 is_leaf(x) = x isa Leaf
 
-function Schema(model; names = nothing, groups = nothing, may_be_unused = false)
+function Schema(model; names = nothing, groups = nothing, may_be_unused = false, parts = nothing)
     found = Found[]
     tree = skeleton(model, found, "", [])
     n = length(found)
@@ -90,7 +92,22 @@ function Schema(model; names = nothing, groups = nothing, may_be_unused = false)
                   groups === nothing ? zeros(Int32, n) : entries("groups", Int32, groups, n, paths),
                   may_be_unused isa Bool ? fill(UInt32(may_be_unused), n) :
                   UInt32.(entries("may_be_unused", Bool, may_be_unused, n, paths)),
-                  names !== nothing || !is_flat(tree))
+                  names !== nothing || !is_flat(tree), parts_of(parts, found, paths)...)
+end
+
+"""The shapes of wholes and where parts begin in them, in C's order of axes."""
+function parts_of(parts, found, paths)
+    wholes, offsets = Int64[], Int64[]
+    parts === nothing && return wholes, offsets
+    for (i, part) in enumerate(entries("parts", Tuple, parts, length(found), paths))
+        whole, indices = part
+        array = found[i].array
+        length(whole) == length(indices) == ndims(array) && map(length, indices) == size(array) || bad_argument(
+            "parts[", i, "]: has indices ", indices, " of a whole of ", whole, " for an array of ", size(array))
+        append!(wholes, reverse(whole))
+        append!(offsets, reverse(map(each -> first(each) - 1, indices)))
+    end
+    return wholes, offsets
 end
 
 """What a caller gives for every array: a list, or a function of its path."""
@@ -101,6 +118,7 @@ function entries(argument, ::Type{T}, given, n, paths) where {T}
 end
 
 converted(::Type{String}, name, value::Union{AbstractString, Symbol}) = String(value)
+converted(::Type{Tuple}, name, value::Tuple{Tuple, Tuple}) = value
 
 """`f(parameters, n)` with the schema as C has it."""
 function with_parameters(f, schema::Schema)
@@ -110,12 +128,14 @@ function with_parameters(f, schema::Schema)
         parameters = C.gradstep_parameter[C.gradstep_parameter(
             sizeof(C.gradstep_parameter), schema.flags[i],
             schema.are_named ? pointer(schema.names[i]) : Ptr{UInt8}(C_NULL), shape_of(schema, i),
-            schema.begins[i + 1] - schema.begins[i], schema.groups[i], schema.dtypes[i], CPU, 0) for i in 1:n]
+            schema.begins[i + 1] - schema.begins[i], schema.groups[i], schema.dtypes[i], CPU, 0,
+            numbers_of(schema.wholes, schema, i), numbers_of(schema.offsets, schema, i)) for i in 1:n]
         f(parameters, n)
     end
 end
 
 @inline shape_of(schema, i) = pointer(schema.shapes) + sizeof(Int64) * schema.begins[i]
+numbers_of(list, schema, i) = isempty(list) ? Ptr{Int64}(C_NULL) : pointer(list) + sizeof(Int64) * schema.begins[i]
 
 place(argument, i, path) = isempty(path) || path == string(i) ? string(argument, "[", i, "]") :
                            string(argument, "[", i, "] (", path, ")")

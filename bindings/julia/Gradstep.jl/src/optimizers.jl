@@ -98,6 +98,8 @@ then. It cannot be made of one that is sharded.
 - `names`: one for each array, by which saved state is found again. By default an array has the path to it
   (`"layers.1.weight"`), and those of a plain list `"param.0"` and so on.
 - `groups`: one number from 0 on for each array, or a function of its path; each group has hyper-parameters of its own.
+- `parts`: where ranks have parts of the arrays (`attach_shards!`), for each array the size of the whole and the indices of
+  this rank's part in it, `((6, 10), (1:3, 1:10))`; or a function of its path.
 - `context`: a `Context`; `nothing` is `default_context()`.
 """
 struct Optimizer{S} <: Owner
@@ -122,8 +124,8 @@ mutable struct Kept
     settings::Dict{Tuple{Int, String}, Setting}
 end
 
-function setup(rule::Rule, model; names = nothing, groups = nothing, context = nothing)
-    optimizer = created_optimizer(rule, Schema(model; names = names, groups = groups),
+function setup(rule::Rule, model; names = nothing, groups = nothing, parts = nothing, context = nothing)
+    optimizer = created_optimizer(rule, Schema(model; names = names, groups = groups, parts = parts),
                                   context === nothing ? default_context() : context)
     for (name, schedule) in rule.schedules
         set_value!(optimizer, name, schedule)
@@ -167,14 +169,14 @@ Base.show(io::IO, optimizer::Optimizer) = print(
     io, "Optimizer of ", length(optimizer.schema), " arrays", isopen(optimizer) ? "" : ", closed")
 
 """
-    add_parameters!(optimizer, model; names, groups) -> Optimizer
+    add_parameters!(optimizer, model; names, groups, parts) -> Optimizer
 
 An optimizer for `model`, whose first arrays are those that `optimizer` was made for, and the others new: their state starts at
 zero, and groups that are new begin with the hyper-parameters of group 0. It takes the place of `optimizer`, which is of no more
-use; both are one handle. `names` and `groups` are those of `setup`, of all arrays. Not while the state is sharded.
+use; both are one handle. `names`, `groups` and `parts` are those of `setup`, of all arrays. Not while the state is sharded.
 """
-function add_parameters!(optimizer::Optimizer, model; names = nothing, groups = nothing)
-    schema, old, handle = Schema(model; names = names, groups = groups), optimizer.schema, optimizer.handle
+function add_parameters!(optimizer::Optimizer, model; names = nothing, groups = nothing, parts = nothing)
+    schema, old, handle = Schema(model; names = names, groups = groups, parts = parts), optimizer.schema, optimizer.handle
     check_beginning(schema, old)
     alone(handle) do pointer
         handle.keeps.arrays == length(old) || throw(superseded(handle.keeps))

@@ -131,4 +131,18 @@ function unshard!(optimizer::Optimizer)
     return optimizer
 end
 
+"""
+    attach_shards!(optimizer, comm)
+
+The ranks of `comm` have parts of the arrays (`parts` of `setup`): from here on each steps its own, and steps are collective.
+With `nothing` for `comm` no more. Collective.
+"""
+function attach_shards!(optimizer::Optimizer, comm::Union{Nothing, Communicator})
+    alone(optimizer.handle, handle_of(comm)) do pointer, comm_pointer
+        check(C.gradstep_optimizer_attach_shards(pointer, comm_pointer))
+        optimizer.handle.keeps.is_sharded = comm !== nothing
+    end
+    return optimizer
+end
+
 counters(updater::Updater; labels = "") = counters_text(C.gradstep_updater_counters, updater.handle, labels)

@@ -14,6 +14,20 @@ function trained(comm; sharded = nothing, steps = 6)
     return model
 end
 
+@testset "ranks step their parts by the norm of the whole" begin
+    on_ranks(2) do comm
+        column = rank(comm) + 1
+        model, gradient = Float32[8, 8][:, :], Float32[3 0; 0 4][:, column:column]
+        optimizer = setup(SGD(1.0), (model,); parts = [((2, 2), (1:2, column:column))])
+        @test failure(() -> update!(optimizer, (model,), (gradient,))).status == Gradstep.INVALID_STATE
+        attach_shards!(optimizer, comm)
+        @test step!(optimizer, (model,), (gradient,); max_norm = 2.5).grad_norm == 5
+        @test model[column] ≈ (6.5, 6)[column]
+        attach_shards!(optimizer, nothing)
+        @test occursin("parts[1]", failure(() -> setup(SGD(1.0), (model,); parts = [((2, 2), (1:2, 1:2))])).text)
+    end
+end
+
 @testset "ranks stay equal, and sharded state and gradients have the same bits" begin
     models = on_ranks(trained, 2)
     @test models[1] == models[2]

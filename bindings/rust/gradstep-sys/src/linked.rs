@@ -111,6 +111,14 @@ unsafe extern "C" {
     ) -> gradstep_status;
 }
 unsafe extern "C" {
+    pub fn gradstep_parameter_list_set_part(
+        list: *mut gradstep_parameter_list,
+        index: usize,
+        whole_shape: *const i64,
+        offset: *const i64,
+    ) -> gradstep_status;
+}
+unsafe extern "C" {
     pub fn gradstep_parameter_list_clear(
         list: *mut gradstep_parameter_list,
     ) -> gradstep_status;
@@ -965,6 +973,12 @@ unsafe extern "C" {
         optimizer: *mut gradstep_optimizer,
         reducer: *mut gradstep_reducer,
         options: *const gradstep_sharding_options,
+    ) -> gradstep_status;
+}
+unsafe extern "C" {
+    pub fn gradstep_optimizer_attach_shards(
+        optimizer: *mut gradstep_optimizer,
+        comm: *mut gradstep_comm,
     ) -> gradstep_status;
 }
 unsafe extern "C" {

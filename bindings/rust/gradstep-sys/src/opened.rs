@@ -81,6 +81,12 @@ pub(crate) struct Functions {
         group: i32,
         flags: u32,
     ) -> gradstep_status,
+    gradstep_parameter_list_set_part: unsafe extern "C" fn(
+        list: *mut gradstep_parameter_list,
+        index: usize,
+        whole_shape: *const i64,
+        offset: *const i64,
+    ) -> gradstep_status,
     gradstep_parameter_list_clear: unsafe extern "C" fn(
         list: *mut gradstep_parameter_list,
     ) -> gradstep_status,
@@ -710,6 +716,10 @@ pub(crate) struct Functions {
         reducer: *mut gradstep_reducer,
         options: *const gradstep_sharding_options,
     ) -> gradstep_status,
+    gradstep_optimizer_attach_shards: unsafe extern "C" fn(
+        optimizer: *mut gradstep_optimizer,
+        comm: *mut gradstep_comm,
+    ) -> gradstep_status,
     gradstep_updater_options_init: unsafe extern "C" fn(
         o: *mut gradstep_updater_options,
         struct_size: usize,
@@ -906,6 +916,9 @@ impl Functions {
             },
             gradstep_parameter_list_push: unsafe {
                 *library.get(c"gradstep_parameter_list_push")?
+            },
+            gradstep_parameter_list_set_part: unsafe {
+                *library.get(c"gradstep_parameter_list_set_part")?
             },
             gradstep_parameter_list_clear: unsafe {
                 *library.get(c"gradstep_parameter_list_clear")?
@@ -1216,6 +1229,9 @@ impl Functions {
             gradstep_optimizer_attach_reducer: unsafe {
                 *library.get(c"gradstep_optimizer_attach_reducer")?
             },
+            gradstep_optimizer_attach_shards: unsafe {
+                *library.get(c"gradstep_optimizer_attach_shards")?
+            },
             gradstep_updater_options_init: unsafe {
                 *library.get(c"gradstep_updater_options_init")?
             },
@@ -1455,6 +1471,18 @@ pub unsafe fn gradstep_parameter_list_push(
             group,
             flags,
         )
+    }
+}
+#[inline]
+pub unsafe fn gradstep_parameter_list_set_part(
+    list: *mut gradstep_parameter_list,
+    index: usize,
+    whole_shape: *const i64,
+    offset: *const i64,
+) -> gradstep_status {
+    unsafe {
+        (functions()
+            .gradstep_parameter_list_set_part)(list, index, whole_shape, offset)
     }
 }
 #[inline]
@@ -2566,6 +2594,13 @@ pub unsafe fn gradstep_optimizer_attach_reducer(
     unsafe {
         (functions().gradstep_optimizer_attach_reducer)(optimizer, reducer, options)
     }
+}
+#[inline]
+pub unsafe fn gradstep_optimizer_attach_shards(
+    optimizer: *mut gradstep_optimizer,
+    comm: *mut gradstep_comm,
+) -> gradstep_status {
+    unsafe { (functions().gradstep_optimizer_attach_shards)(optimizer, comm) }
 }
 #[inline]
 pub unsafe fn gradstep_updater_options_init(

@@ -134,12 +134,14 @@ pub struct gradstep_parameter {
     pub dtype: gradstep_dtype,
     pub device: gradstep_device,
     pub reserved: i32,
+    pub whole_shape: *const i64,
+    pub offset: *const i64,
 }
 #[allow(clippy::unnecessary_operation, clippy::identity_op)]
 const _: () = {
     [
         "Size of gradstep_parameter",
-    ][::core::mem::size_of::<gradstep_parameter>() - 48usize];
+    ][::core::mem::size_of::<gradstep_parameter>() - 64usize];
     [
         "Alignment of gradstep_parameter",
     ][::core::mem::align_of::<gradstep_parameter>() - 8usize];
@@ -170,6 +172,12 @@ const _: () = {
     [
         "Offset of field: gradstep_parameter::reserved",
     ][::core::mem::offset_of!(gradstep_parameter, reserved) - 44usize];
+    [
+        "Offset of field: gradstep_parameter::whole_shape",
+    ][::core::mem::offset_of!(gradstep_parameter, whole_shape) - 48usize];
+    [
+        "Offset of field: gradstep_parameter::offset",
+    ][::core::mem::offset_of!(gradstep_parameter, offset) - 56usize];
 };
 impl Default for gradstep_parameter {
     fn default() -> Self {

@@ -380,6 +380,17 @@ impl Optimizer {
         ranks.attach(self, options)
     }
 
+    /// Collective: the ranks of the communicator have parts of the parameters ([`crate::Parameter::part_of`]), and each
+    /// steps its own; None ends that.
+    ///
+    /// # Errors
+    /// With nothing changed on any rank; see sharding.h.
+    pub fn attach_shards(&mut self, comm: Option<&Communicator>) -> Result<()> {
+        let comm = comm.map_or(null_mut(), Communicator::as_ptr);
+        // SAFETY: two handles.
+        check(unsafe { sys::gradstep_optimizer_attach_shards(self.as_ptr(), comm) })
+    }
+
     /// Gathers the state on every rank again. Collective while it is sharded.
     ///
     /// # Errors

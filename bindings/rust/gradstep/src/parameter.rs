@@ -24,6 +24,13 @@ pub struct Parameter {
     device: Device,
     group: i32,
     may_be_unused: bool,
+    part: Option<Part>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Part {
+    whole_shape: Vec<usize>,
+    offset: Vec<usize>,
 }
 
 impl Parameter {
@@ -36,6 +43,7 @@ impl Parameter {
             device: Device::Cpu,
             group: 0,
             may_be_unused: false,
+            part: None,
         }
     }
 
@@ -73,6 +81,20 @@ impl Parameter {
         self.may_be_unused = may_be_unused;
         self
     }
+
+    /// What this rank has is a part, which begins at `offset`, of a whole of this shape: see
+    /// [`crate::Optimizer::attach_shards`]. Both have as many axes as the parameter.
+    #[must_use]
+    pub fn part_of(mut self, whole_shape: &[usize], offset: &[usize]) -> Self {
+        self.part = Some(Part { whole_shape: whole_shape.to_vec(), offset: offset.to_vec() });
+        self
+    }
+
+    fn lists(&self) -> impl Iterator<Item = (&'static str, &[usize])> {
+        let part = self.part.iter();
+        std::iter::once(("shape", self.shape.as_slice()))
+            .chain(part.flat_map(|part| [("whole_shape", part.whole_shape.as_slice()), ("offset", &part.offset)]))
+    }
 }
 
 /// Parameters as C sees them, while they and their names live.
@@ -88,10 +110,15 @@ impl<'a> Schema<'a> {
             parameter.name.as_deref().map(|name| c_string(&format!("parameters[{i}].name"), name)).transpose()
         };
         for (i, parameter) in parameters.iter().enumerate() {
-            for (axis, &extent) in parameter.shape.iter().enumerate() {
-                require(i64::try_from(extent).is_ok(), || {
-                    format!("parameters[{i}].shape[{axis}]: is {extent}, expected at most {}", i64::MAX)
+            for (what, list) in parameter.lists() {
+                require(list.len() == parameter.shape.len(), || {
+                    format!("parameters[{i}].{what}: has {} axes, expected {}", list.len(), parameter.shape.len())
                 })?;
+                for (axis, &extent) in list.iter().enumerate() {
+                    require(i64::try_from(extent).is_ok(), || {
+                        format!("parameters[{i}].{what}[{axis}]: is {extent}, expected at most {}", i64::MAX)
+                    })?;
+                }
             }
         }
         let names = parameters.iter().enumerate().map(name_of).collect::<Result<Vec<_>>>()?;
@@ -105,6 +132,8 @@ impl<'a> Schema<'a> {
             dtype: parameter.dtype.to_c(),
             device: parameter.device.to_c(),
             reserved: 0,
+            whole_shape: parameter.part.as_ref().map_or(std::ptr::null(), |part| part.whole_shape.as_ptr().cast()),
+            offset: parameter.part.as_ref().map_or(std::ptr::null(), |part| part.offset.as_ptr().cast()),
         });
         Ok(Self { raw: raw.collect(), _names: names, _parameters: PhantomData })
     }

@@ -7,8 +7,8 @@ mod common;
 use common::on_ranks;
 use gradstep::{
     Accumulator, AccumulatorOptions, Adam, Average, Communicator, Context, CostOptions, Error, ExchangeAlgorithm,
-    Optimizer, Parameter, Parts, Reducer, ReducerMode, ReducerOptions, Sgd, ShardingOptions, Tensor, TensorMut,
-    Updater, UpdaterOptions, UpdaterSync,
+    Optimizer, Parameter, Parts, Reducer, ReducerMode, ReducerOptions, Sgd, ShardingOptions, StepOptions, Tensor,
+    TensorMut, Updater, UpdaterOptions, UpdaterSync,
 };
 
 const RANKS: usize = 3;
@@ -185,6 +185,29 @@ fn a_reducer_brings_each_rank_its_share() {
             weight.map(f32::to_bits)
         };
         assert_eq!(train(true), train(false));
+    });
+}
+
+#[test]
+fn ranks_step_their_parts_by_the_norm_of_the_whole() {
+    let context = Context::new().unwrap();
+    on_ranks(Communicator::local(&context, 2).unwrap(), |rank, comm| {
+        let row = Parameter::new(&[1, 2]).name("weight").part_of(&[2, 2], &[rank, 0]);
+        let mut optimizer = Optimizer::new(&context, &Sgd::new(1.0), &[row]).unwrap();
+        let (mut weight, gradient) = ([8.0f32, 8.0], [[3.0f32, 0.0], [0.0, 4.0]][rank]);
+        let grads = [Tensor::new(&gradient, &[1, 2]).unwrap()];
+        let mut params = [TensorMut::new(&mut weight, &[1, 2]).unwrap()];
+        let alone = optimizer.step(&mut params, &grads).unwrap_err();
+        assert!(matches!(alone, Error::InvalidState(_)), "{alone}");
+        optimizer.attach_shards(Some(&comm)).unwrap();
+        let clipping = StepOptions { max_norm: 2.5, ..StepOptions::default() };
+        let result = optimizer.step_with(&mut params, &grads, clipping).unwrap();
+        assert_eq!(result.grad_norm, 5.0);
+        optimizer.attach_shards(None).unwrap();
+        assert!((weight[rank] - [6.5, 6.0][rank]).abs() < 1e-5, "{weight:?}");
+        let bad = Parameter::new(&[1, 2]).part_of(&[2], &[0, 0]);
+        let refused = Optimizer::new(&context, &Sgd::new(1.0), &[bad]).unwrap_err();
+        assert!(refused.to_string().contains("parameters[0].whole_shape: has 1 axes, expected 2"), "{refused}");
     });
 }
 

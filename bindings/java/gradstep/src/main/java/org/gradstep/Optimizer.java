@@ -507,6 +507,25 @@ public final class Optimizer extends StatefulHandle {
   }
 
   /**
+   * The ranks of a communicator have parts of the parameters ({@link Parameter#partOf}), and each steps its own; with
+   * null no more. Collective; from then on steps are, too.
+   *
+   * @param comm may be shared, or closed afterwards; null = parts are stepped no more
+   */
+  public void attachShards(Communicator comm) {
+    long address = resource.enterAlone();
+    try {
+      if (comm == null) {
+        core.optimizer_attach_shards(address, 0);
+      } else {
+        comm.call(comms -> core.optimizer_attach_shards(address, comms));
+      }
+    } finally {
+      resource.leaveAlone();
+    }
+  }
+
+  /**
    * Numbers about the optimizer and, of a Shampoo, its roots.
    *
    * @return all of them

@@ -12,9 +12,41 @@ import java.util.List;
  * @param device where the parameter and its gradients are
  * @param group from 0: selects hyper-parameters
  * @param mayBeUnused whether some rank may have no gradient for it in some window
+ * @param part which part of a whole it is; null = it is whole
  * @param shape extents
  */
-public record Parameter(String name, DType dtype, Device device, int group, boolean mayBeUnused, long... shape) {
+public record Parameter(
+    String name, DType dtype, Device device, int group, boolean mayBeUnused, Part part, long... shape) {
+  /**
+   * Which part of a whole a parameter is, where ranks have parts ({@link Optimizer#attachShards}).
+   *
+   * @param wholeShape extents of the whole, as many as the parameter's
+   * @param offset where the part begins in the whole
+   */
+  public record Part(long[] wholeShape, long... offset) {}
+
+  /** Checks that the part has the axes of the parameter. */
+  public Parameter {
+    if (part != null && (part.wholeShape.length != shape.length || part.offset.length != shape.length)) {
+      throw new IllegalArgumentException("part: has " + part.wholeShape.length + " and " + part.offset.length
+          + " axes, expected " + shape.length + ", those of the shape");
+    }
+  }
+
+  /**
+   * A parameter that is whole.
+   *
+   * @param name unique in the model; null is "param.&lt;index&gt;"
+   * @param dtype F32, F64, F16 or BF16
+   * @param device where the parameter and its gradients are
+   * @param group from 0: selects hyper-parameters
+   * @param mayBeUnused whether some rank may have no gradient for it in some window
+   * @param shape extents
+   */
+  public Parameter(String name, DType dtype, Device device, int group, boolean mayBeUnused, long... shape) {
+    this(name, dtype, device, group, mayBeUnused, null, shape);
+  }
+
   /**
    * A parameter of group 0 in the machine's own memory.
    *
@@ -24,7 +56,7 @@ public record Parameter(String name, DType dtype, Device device, int group, bool
    * @return the parameter
    */
   public static Parameter of(String name, DType dtype, long... shape) {
-    return new Parameter(name, dtype, Device.CPU, 0, false, shape);
+    return new Parameter(name, dtype, Device.CPU, 0, false, null, shape);
   }
 
   /**
@@ -34,7 +66,7 @@ public record Parameter(String name, DType dtype, Device device, int group, bool
    * @return the parameter
    */
   public Parameter on(Device device) {
-    return new Parameter(name, dtype, device, group, mayBeUnused, shape);
+    return new Parameter(name, dtype, device, group, mayBeUnused, part, shape);
   }
 
   /**
@@ -44,7 +76,7 @@ public record Parameter(String name, DType dtype, Device device, int group, bool
    * @return the parameter
    */
   public Parameter inGroup(int group) {
-    return new Parameter(name, dtype, device, group, mayBeUnused, shape);
+    return new Parameter(name, dtype, device, group, mayBeUnused, part, shape);
   }
 
   /**
@@ -53,7 +85,18 @@ public record Parameter(String name, DType dtype, Device device, int group, bool
    * @return the parameter
    */
   public Parameter unusedAtTimes() {
-    return new Parameter(name, dtype, device, group, true, shape);
+    return new Parameter(name, dtype, device, group, true, part, shape);
+  }
+
+  /**
+   * This parameter as a part of a whole.
+   *
+   * @param wholeShape extents of the whole
+   * @param offset where the part begins in the whole
+   * @return the parameter
+   */
+  public Parameter partOf(long[] wholeShape, long... offset) {
+    return new Parameter(name, dtype, device, group, mayBeUnused, new Part(wholeShape, offset), shape);
   }
 
   interface Use {
@@ -72,6 +115,9 @@ public record Parameter(String name, DType dtype, Device device, int group, bool
         core.parameter_list_push(list, each.name, each.dtype.code, each.dtype.bits, each.device.type().code,
             each.device.id(), each.shape.length, each.shape, each.group,
             each.mayBeUnused ? core.PARAMETER_MAY_BE_UNUSED : 0);
+        if (each.part != null) {
+          core.parameter_list_set_part(list, i, each.part.wholeShape, each.part.offset);
+        }
         i++;
       }
       return use.with(core.parameter_list_data(list), parameters.size());

@@ -155,6 +155,33 @@ class UpdaterTest {
   }
 
   @Test
+  void ranksStepTheirPartsByTheNormOfTheWhole() throws Exception {
+    try (Context context = new Context(1)) {
+      Ranks.run(context, 2, (rank, comm) -> {
+        List<Parameter> row = List.of(
+            Parameter.of("weight", DType.F32, 1, 2).partOf(new long[] {2, 2}, rank, 0));
+        FloatBuffer memory = floats(8f, 8f);
+        FloatBuffer gradient = rank == 0 ? floats(3f, 0f) : floats(0f, 4f);
+        try (SgdOptions options = new SgdOptions()) {
+          options.setLearningRate(1);
+          try (Optimizer sgd = Optimizer.sgd(context, options, row);
+              TensorList params = TensorList.of(Tensor.of(memory, 1, 2));
+              TensorList grads = TensorList.of(Tensor.of(gradient, 1, 2))) {
+            assertThrows(IllegalStateException.class, () -> sgd.step(params, grads));
+            sgd.attachShards(comm);
+            assertEquals(5, sgd.step(params, grads, new StepOptions().maxNorm(2.5)).gradNorm());
+            sgd.attachShards(null);
+            assertThrows(IllegalStateException.class, () -> sgd.step(params, grads));
+          }
+        }
+        assertEquals(rank == 0 ? 6.5f : 6f, memory.get(rank), 1e-5f);
+        assertThrows(IllegalArgumentException.class,
+            () -> Parameter.of("weight", DType.F32, 1, 2).partOf(new long[] {2}, 0, 0));
+      });
+    }
+  }
+
+  @Test
   void aShardedOptimizerStepsAsAWholeOne() throws Exception {
     int elements = 3 * 16384; // shares are whole chunks of 16384
     List<Parameter> model = List.of(Parameter.of("large", DType.F32, elements));

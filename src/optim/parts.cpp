@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#include "optim/parts.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include "comm/compare_ranks.h"
+#include "core/error.h"
+#include "core/hash.h"
+#include "core/shape.h"
+
+namespace gradstep {
+
+namespace {
+
+constexpr int kMostNamed = 4;
+
+std::int64_t product(std::span<const std::int64_t> shape) {
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies());
+}
+
+bool have_common_elements(const Box& a, const Box& b) {
+  for (std::size_t axis = 0; axis < a.shape.size(); ++axis) {
+    if (a.offset[axis] + a.shape[axis] <= b.offset[axis] || b.offset[axis] + b.shape[axis] <= a.offset[axis]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::vector<std::uint64_t> hashes_of_wholes(const Schema& schema) {
+  std::vector<std::uint64_t> hashes;
+  for (const Parameter& parameter : schema) {
+    const std::span<const std::int64_t> whole = parameter.whole_shape();
+    const std::uint64_t axes = whole.size();
+    hashes.push_back(hash_bytes(whole.data(), whole.size_bytes(), hash_bytes(&axes, sizeof axes)));
+  }
+  return hashes;
+}
+
+}  // namespace
+
+void for_each_run(std::span<const std::int64_t> whole, const Box& box,
+                  FunctionRef<void(std::int64_t begin, std::int64_t count)> run) {
+  if (box.size == 0) return;
+  // Axes that the box has all of, and the one before them, make up a run.
+  std::size_t inner = whole.size();
+  std::int64_t count = 1;
+  while (inner > 0 && count == product(whole.subspan(inner))) count *= box.shape[--inner];
+  std::vector<std::int64_t> index(inner, 0);
+  for (std::int64_t at = 0; at < box.size; at += count) {
+    std::int64_t begin = 0;
+    for (std::size_t axis = 0; axis < whole.size(); ++axis) {
+      begin = begin * whole[axis] + box.offset[axis] + (axis < inner ? index[axis] : 0);
+    }
+    run(begin, count);
+    for (std::size_t axis = inner; axis-- > 0;) {
+      ++index[axis];
+      if (index[axis] < box.shape[axis]) break;
+      index[axis] = 0;
+    }
+  }
+}
+
+Parts::Parts(const Schema& schema, std::int32_t ranks)
+    : ranks_(ranks), divided_(schema.size()), wholes_(hashes_of_wholes(schema)) {
+  for (const Parameter& parameter : schema) {
+    first_.push_back(own_numbers_.size());
+    own_numbers_.insert(own_numbers_.end(), parameter.shape.begin(), parameter.shape.end());
+    const std::span<const std::int64_t> offset = parameter.offset();
+    own_numbers_.insert(own_numbers_.end(), offset.begin(), offset.end());
+    own_numbers_.resize(first_.back() + 2 * parameter.shape.size());
+  }
+  first_.push_back(own_numbers_.size());
+  const auto all = static_cast<std::size_t>(ranks_);
+  numbers_.resize(own_numbers_.size() * all);
+  sizes_.resize(schema.size() * all);
+  stands_.resize(sizes_.size());
+  room_.resize(sizes_.size());
+}
+
+void Parts::exchange(Communicator& comm, const Schema& schema, const Deadline& deadline) {
+  const auto word = [&](std::size_t i) {
+    return fmt::format("the shape of the whole of parameter '{}'", schema[i].name);
+  };
+  compare_ranks(comm, wholes_, word, deadline, room_);
+  const std::size_t bytes = own_numbers_.size() * sizeof own_numbers_[0];
+  comm.all_gather(own_numbers_.data(), numbers_.data(), static_cast<std::int64_t>(bytes), deadline);
+  own_numbers_ = {};
+  wholes_ = room_ = {};
+  for (std::int32_t rank = 0; rank < ranks_; ++rank) {
+    for (std::size_t i = 0; i < schema.size(); ++i) sizes_[place(rank, i)] = product(box(rank, i).shape);
+  }
+  for (std::size_t i = 0; i < schema.size(); ++i) check(schema[i], i);
+}
+
+Box Parts::box(std::int32_t rank, std::size_t parameter) const {
+  const std::size_t axes = (first_[parameter + 1] - first_[parameter]) / 2;
+  const std::size_t begin = static_cast<std::size_t>(rank) * first_.back() + first_[parameter];
+  const std::span all(numbers_);
+  return {all.subspan(begin, axes), all.subspan(begin + axes, axes), sizes_[place(rank, parameter)]};
+}
+
+std::string Parts::text(std::int32_t rank, std::size_t parameter) const {
+  const Box found = box(rank, parameter);
+  return fmt::format("rank {} has {} at {}", rank, shape_text(found.shape), shape_text(found.offset));
+}
+
+void Parts::check(const Parameter& parameter, std::size_t i) {
+  const auto numbers = [&](std::int32_t rank) {
+    return std::span(numbers_).subspan(static_cast<std::size_t>(rank) * first_.back() + first_[i],
+                                       first_[i + 1] - first_[i]);
+  };
+  std::vector<std::int32_t> standing;
+  for (std::int32_t rank = 0; rank < ranks_; ++rank) {
+    if (sizes_[place(rank, i)] > 0) standing.push_back(rank);
+  }
+  std::ranges::stable_sort(standing, [&](std::int32_t a, std::int32_t b) {
+    return std::ranges::lexicographical_compare(numbers(a), numbers(b));
+  });
+  const auto replicas = std::ranges::unique(
+      standing, [&](std::int32_t a, std::int32_t b) { return std::ranges::equal(numbers(a), numbers(b)); });
+  standing.erase(replicas.begin(), replicas.end());
+  std::int64_t found = 0;
+  for (const std::int32_t rank : standing) {
+    stands_[place(rank, i)] = true;
+    found += sizes_[place(rank, i)];
+  }
+  const std::int64_t expected = parameter.whole_size();
+  check_overlaps(parameter, i, standing);
+  if (found == expected) {
+    for (std::int32_t rank = 0; rank < ranks_; ++rank) divided_[i] = divided_[i] || sizes_[place(rank, i)] != expected;
+    return;
+  }
+  std::string parts;
+  for (std::int32_t rank = 0; rank < std::min(ranks_, kMostNamed); ++rank) {
+    parts += fmt::format("{}{}", rank > 0 ? ", " : "", text(rank, i));
+  }
+  if (ranks_ > kMostNamed) parts += ", ...";
+  fail(GRADSTEP_ERR_MISMATCH,
+       "parameter '{}': the parts of all ranks have {} elements, expected the {} of a whole of {}: {}", parameter.name,
+       found, expected, shape_text(parameter.whole_shape()), parts);
+}
+
+/// Boxes are compared along the axis on which the most of them begin at places of their own.
+void Parts::check_overlaps(const Parameter& parameter, std::size_t i, std::vector<std::int32_t> standing) const {
+  if (standing.size() < 2) return;
+  const auto begins = [&](std::size_t axis) {
+    std::vector<std::int64_t> all;
+    for (const std::int32_t rank : standing) all.push_back(box(rank, i).offset[axis]);
+    std::ranges::sort(all);
+    return std::ranges::unique(all).begin() - all.begin();
+  };
+  std::size_t axis = 0;
+  for (std::size_t other = 1; other < parameter.shape.size(); ++other) {
+    if (begins(other) > begins(axis)) axis = other;
+  }
+  std::ranges::stable_sort(standing, {}, [&](std::int32_t rank) { return box(rank, i).offset[axis]; });
+  for (std::size_t k = 0; k < standing.size(); ++k) {
+    const Box one = box(standing[k], i);
+    for (std::size_t m = k + 1; m < standing.size(); ++m) {
+      const Box other = box(standing[m], i);
+      if (other.offset[axis] >= one.offset[axis] + one.shape[axis]) break;
+      if (!have_common_elements(one, other)) continue;
+      fail(GRADSTEP_ERR_MISMATCH, "parameter '{}': {} and {}, expected equal parts or no element in common",
+           parameter.name, text(standing[k], i), text(standing[m], i));
+    }
+  }
+}
+
+RankSlices Parts::slices() const {
+  RankSlices slices(static_cast<std::size_t>(ranks_));
+  for (std::int32_t rank = 0; rank < ranks_; ++rank) {
+    for (std::size_t i = 0; i < divided_.size(); ++i) {
+      slices[static_cast<std::size_t>(rank)].push_back({0, sizes_[place(rank, i)]});
+    }
+  }
+  return slices;
+}
+
+}  // namespace gradstep

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parameters that a host has spread over ranks: which part of each whole every rank has. A part is a box of the whole;
+// ranks with equal boxes are replicas of each other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "comm/communicator.h"
+#include "core/function_ref.h"
+#include "core/schema.h"
+#include "core/slice.h"
+
+namespace gradstep {
+
+/// A box of a whole.
+struct Box {
+  std::span<const std::int64_t> shape;
+  std::span<const std::int64_t> offset;
+  std::int64_t size = 0;
+};
+
+/// Calls run(begin, count) for the elements [begin, begin + count) of the whole, in the order in which they lie in the
+/// box.
+void for_each_run(std::span<const std::int64_t> whole, const Box& box,
+                  FunctionRef<void(std::int64_t begin, std::int64_t count)> run);
+
+class Parts {
+ public:
+  /// With room for what exchange() brings.
+  Parts(const Schema& schema, std::int32_t ranks);
+  /// Collective, by ranks whose parameters have equal names. Throws MISMATCH, on all ranks alike, unless the parts of
+  /// all ranks make up each whole: every element of it is in one box, which several ranks may have.
+  void exchange(Communicator& comm, const Schema& schema, const Deadline& deadline);
+
+  std::int32_t ranks() const { return ranks_; }
+  Box box(std::int32_t rank, std::size_t parameter) const;
+  /// False: every rank has all of it.
+  bool is_divided(std::size_t parameter) const { return divided_[parameter]; }
+  /// Whether this is the rank whose elements stand for the box: one of those that have it.
+  bool stands(std::int32_t rank, std::size_t parameter) const { return stands_[place(rank, parameter)]; }
+  /// By rank and parameter: all that each rank has.
+  RankSlices slices() const;
+  std::size_t bytes() const { return (numbers_.capacity() + sizes_.capacity()) * sizeof(std::int64_t); }
+
+ private:
+  std::size_t place(std::int32_t rank, std::size_t parameter) const {
+    return static_cast<std::size_t>(rank) * divided_.size() + parameter;
+  }
+  /// Marks the ranks that stand for the boxes of a parameter.
+  void check(const Parameter& parameter, std::size_t i);
+  void check_overlaps(const Parameter& parameter, std::size_t i, std::vector<std::int32_t> standing) const;
+  /// "rank 0 has (2,3) at (0,0)".
+  std::string text(std::int32_t rank, std::size_t parameter) const;
+
+  std::int32_t ranks_;
+  std::vector<std::size_t> first_;     // by parameter: where its numbers begin in those of a rank; then their number
+  std::vector<std::int64_t> numbers_;  // by rank, then parameter: shape and offset
+  std::vector<std::int64_t> sizes_;    // by place()
+  std::vector<bool> divided_;          // by parameter
+  std::vector<bool> stands_;           // by place()
+  // For exchange() alone.
+  std::vector<std::int64_t> own_numbers_;
+  std::vector<std::uint64_t> wholes_;  // by parameter: stands for the shape of the whole
+  std::vector<std::uint64_t> room_;
+};
+
+}  // namespace gradstep

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// An updater whose optimizer has parts of the parameters: a reducer of the ranks that have the same ones brings
+// gradients, and the ranks that have the others are asked for what is of the whole.
+#include "unit/host_calls.h"
+#include "unit/optim/parts_model.h"
+#include "unit/ranks.h"
+#include "updater/updater.h"
+
+namespace gradstep::test {
+namespace {
+
+constexpr std::uint32_t kWindows = 4;
+
+/// Two pieces of everything, which two ranks each have.
+Layout halves() {
+  Layout layout = by_rows(2);
+  layout.insert(layout.end(), {layout[0], layout[1]});
+  return layout;
+}
+
+gradstep_adam_options adam() {
+  auto options = default_options<gradstep_adam_options>();
+  options.learning_rate = 0.01;
+  return options;
+}
+
+/// A model and its updater; gradients are those of a replica.
+struct Job {
+  PartsModel model;
+  std::shared_ptr<Context> context = make_context();
+  std::shared_ptr<Optimizer> optimizer;
+  std::shared_ptr<Reducer> reducer;
+  std::unique_ptr<Updater> updater;
+
+  Job(PartsModel parts, Communicator* replicas, double max_norm)
+      : model(std::move(parts)),
+        optimizer(std::make_shared<FirstOrderOptimizer>(context, make_rule(adam()), model.schema)) {
+    if (replicas != nullptr) {
+      reducer = std::make_shared<Reducer>(context, *replicas, default_reducer_options(), model.schema);
+    }
+    auto options = default_updater_options();
+    options.max_norm = max_norm;
+    updater = std::make_unique<Updater>(context, optimizer, nullptr, reducer, options);
+  }
+  bool push() {
+    std::vector<gradstep_tensor> p;
+    std::vector<gradstep_tensor> g;
+    for (std::size_t i = 0; i < model.params.size(); ++i) {
+      p.push_back(view_of(model.schema, i, model.params[i].data(), DType::f32));
+      g.push_back(view_of(model.schema, i, model.grads[i].data(), DType::f32));
+    }
+    return host::push(*updater, p.data(), g.data(), p.size(), 1);
+  }
+  void train(std::int32_t replica) {
+    for (std::uint32_t t = 0; t < kWindows; ++t) {
+      model.draw(2 * t + static_cast<std::uint32_t>(replica));
+      EXPECT_TRUE(push());
+    }
+  }
+};
+
+/// Two replicas of the whole model.
+std::vector<std::vector<float>> trained_whole(double max_norm) {
+  std::vector<std::vector<float>> params;
+  run_ranks(2, [&](Communicator& comm) {
+    Job job(PartsModel::whole(), &comm, max_norm);
+    job.train(comm.rank());
+    if (comm.rank() == 0) params = job.model.params;
+  });
+  return params;
+}
+
+TEST(UpdaterOfParts, StepsByWhatReplicasReduceAndByNormsOfTheWhole) {
+  const Layout layout = halves();
+  for (const double max_norm : {0.0, 2.0}) {
+    const auto expected = trained_whole(max_norm);
+    run_ranks(4, [&](Communicator& comm) {
+      const std::int32_t replica = comm.rank() / 2;
+      const auto replicas = comm.split(comm.rank() % 2, replica, comm.deadline());
+      for (const bool over_all : {false, true}) {
+        Job job(PartsModel(layout[static_cast<std::size_t>(comm.rank())]), replicas.get(), max_norm);
+        // The ranks with the other parts of this replica, or all ranks.
+        const auto others = comm.split(over_all ? 0 : replica, comm.rank(), comm.deadline());
+        attach_parts(*job.optimizer, others.get());
+        job.train(replica);
+        for (std::size_t i = 0; i < kWholes.size(); ++i) {
+          const std::vector<float> own = part_of(expected[i], job.model.places[i]);
+          for (std::size_t k = 0; k < own.size(); ++k) {
+            ASSERT_NEAR(job.model.params[i][k], own[k], max_norm > 0 ? 1e-6F : 0) << "p" << i << "[" << k << "]";
+          }
+        }
+      }
+    });
+  }
+}
+
+TEST(UpdaterOfParts, WithoutAReducerTheNormIsThatOfTheWhole) {
+  PartsModel whole = PartsModel::whole();
+  Job alone(std::move(whole), nullptr, 2);
+  alone.train(0);
+  run_ranks(2, [&](Communicator& comm) {
+    Job job(PartsModel(by_rows(2)[static_cast<std::size_t>(comm.rank())]), nullptr, 2);
+    attach_parts(*job.optimizer, &comm);
+    job.train(0);
+    for (std::size_t i = 0; i < kWholes.size(); ++i) {
+      const std::vector<float> own = part_of(alone.model.params[i], job.model.places[i]);
+      for (std::size_t k = 0; k < own.size(); ++k) ASSERT_NEAR(job.model.params[i][k], own[k], 1e-6F);
+    }
+  });
+}
+
+TEST(UpdaterOfParts, IsNotRecovered) {
+  run_ranks(2, [](Communicator& comm) {
+    Job job(PartsModel(by_rows(2)[static_cast<std::size_t>(comm.rank())]), nullptr, 0);
+    attach_parts(*job.optimizer, &comm);
+    job.train(0);
+    std::vector<gradstep_tensor> p;
+    for (std::size_t i = 0; i < job.model.params.size(); ++i) {
+      p.push_back(view_of(job.model.schema, i, job.model.params[i].data(), DType::f32));
+    }
+    expect_error(GRADSTEP_ERR_UNSUPPORTED, "recover: the host has spread the parameters",
+                 [&] { host::recover(*job.updater, &comm, p.data(), p.size()); });
+    job.train(0);
+  });
+}
+
+}  // namespace
+}  // namespace gradstep::test
