@@ -98,7 +98,7 @@ TEST(CppHowTo, EachRankKeepsAShareOfTheState) {
     const gradstep::ConstTensorList grads{gradient};
     // docs:begin shard
     adam.shard(comm, {.average = gradstep::Average::kMean});  // this rank's share of the state, from here on
-    adam.step(params, grads);  // collective: averages, steps, and gathers the parameters
+    adam.step(params, grads);                                 // collective: averages, steps, and gathers the parameters
     // docs:end shard
     EXPECT_FLOAT_EQ(weight[0], 4);
     Floats moment(4);
