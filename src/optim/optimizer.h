@@ -55,14 +55,10 @@ class Optimizer : public SteppedModel {
   void drop_handover() { store().discard_move(); }
   /// What attach() with `groups` gives the ranks. Throws UNSUPPORTED where every rank steps the whole model.
   DealtSlices slices_of(const std::vector<std::vector<std::size_t>>& groups, std::int32_t ranks) const;
-  /// False from a failed exchange or half a step on, until state is loaded or copied in.
-  bool state_is_whole() const { return wholeness_.holds(); }
-  /// What this rank has of the state is as good as step_count() says, whatever the ranks that share it have.
-  bool has_share() const { return wholeness_.has_share(); }
-  /// The state has made a step that has not reached all parameters.
-  bool is_ahead() const { return wholeness_.is_ahead(); }
+  /// Whether the state is as good as step_count() says.
+  const Wholeness& wholeness() const { return wholeness_; }
   /// Nothing is known to keep the ranks that share the state from an exchange.
-  bool can_reach_peers() const { return state_is_whole() && can_be_reached(); }
+  bool can_reach_peers() const { return wholeness_.holds() && can_be_reached(); }
   /// Throws INVALID_STATE.
   void check_state_is_whole() const { wholeness_.check(can_be_reached()); }
 

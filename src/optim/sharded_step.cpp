@@ -152,7 +152,7 @@ void Optimizer::attach(Communicator* comm, const gradstep_sharding_options& opti
   std::shared_ptr<Communicator> channel;
   if (comm != nullptr) channel = comm->private_channel(deadline);
   const auto all_have_it = [&] {
-    const bool is_here = state_is_whole() && can_be_reached();
+    const bool is_here = can_reach_peers();
     return channel != nullptr ? channel->vote(is_here, deadline) : is_here;
   };
   if (all_have_it()) {

@@ -22,6 +22,7 @@ class Wholeness {
   /// What this rank has of the state has made as many steps as are counted, whatever the other ranks and the parameters
   /// have made.
   bool has_share() const { return !lost_ && !torn_; }
+  /// The state has made a step that has not reached all parameters.
   bool is_ahead() const { return unpublished_; }
   /// Throws INVALID_STATE. `can_be_reached`: the ranks that share the state, as far as is known.
   void check(bool can_be_reached) const;

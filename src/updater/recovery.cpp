@@ -21,14 +21,16 @@ bool same_start(const Standing& a, const Standing& b) {
 
 /// Its numbers and the parameters belong together. Where the state is shared, other ranks may lack their part.
 bool is_good(const Optimizer& optimizer) {
-  return optimizer.state_is_whole() || (optimizer.is_sharded() && optimizer.has_share() && !optimizer.is_ahead());
+  const Wholeness& wholeness = optimizer.wholeness();
+  return wholeness.holds() || (optimizer.is_sharded() && wholeness.has_share() && !wholeness.is_ahead());
 }
 
 Share share_of(Optimizer& optimizer) {
   Share share;
   share.skipped = optimizer.skipped_steps();
-  share.is_ahead = optimizer.is_ahead() ? 1 : 0;
-  if (optimizer.is_sharded() ? optimizer.has_share() : optimizer.state_is_whole()) share.steps = optimizer.step_count();
+  const Wholeness& wholeness = optimizer.wholeness();
+  share.is_ahead = wholeness.is_ahead() ? 1 : 0;
+  if (optimizer.is_sharded() ? wholeness.has_share() : wholeness.holds()) share.steps = optimizer.step_count();
   const std::vector<StoredState> states =
       optimizer.is_sharded() ? optimizer.state().kept() : optimizer.state().stored();
   share.buffers = static_cast<std::int64_t>(states.size());

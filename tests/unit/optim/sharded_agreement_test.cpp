@@ -134,7 +134,7 @@ TEST(ShardedAgreement, AScheduleThatFailsOnOneRankStopsTheStepOnAllAndNothingIsL
         expect_error(GRADSTEP_ERR_ABORTED, "rank 1 could not begin the step", [&] { model.step(optimizer); });
       }
       EXPECT_EQ(model.params, before);
-      EXPECT_TRUE(optimizer.state_is_whole());
+      EXPECT_TRUE(optimizer.wholeness().holds());
     };
     expect_stopped(GRADSTEP_ERR_NUMERIC);
     if (comm.rank() == 1) rate = -1;
