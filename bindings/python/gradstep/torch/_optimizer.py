@@ -449,6 +449,8 @@ class Optimizer(torch.optim.Optimizer):
         edited is taken over, or refused, by the next step. Collective while the state is sharded, and where DTensors
         are stepped by a rule that needs whole tensors.
         """
+        for part in self._layout.parts.values():
+            part.check_is_whole()
         self._viewed = True
         return self._shown.hand_out(self._layout.parts.values())
 

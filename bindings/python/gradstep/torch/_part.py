@@ -307,7 +307,7 @@ class Part:
 
     def _step_wholes(self, tensors: list[Tensor], calls: Sequence[Call], **options: Any) -> StepResult:
         """Makes the calls with whole tensors at their owners, and with empty ones elsewhere. Collective."""
-        self._check_whole_step()
+        self.check_is_whole()
         grads = {i: grads[i] for _, stepped, grads in calls for i in stepped}
         away, items = [], []
         for i, (spread, owner) in enumerate(zip(self._spread_of, self._owner_of, strict=True)):
@@ -337,7 +337,8 @@ class Part:
         self._is_torn = False
         return result
 
-    def _check_whole_step(self) -> None:
+    def check_is_whole(self) -> None:
+        """Refuses what a step has left that failed on one owner alone."""
         if self._is_torn:
             raise InvalidState("the last step failed on one rank and was made on others: load a state_dict() of before")
 
@@ -407,7 +408,7 @@ class Part:
 
     def saved(self, i: int) -> dict[str, SavedTensor]:
         """The state of parameter i under torch's names, but for its step."""
-        self._check_whole_step()
+        self.check_is_whole()
         spread, owner = self._spread_of[i], self._owner_of[i]
         if spread is None:
             return self._saved(i)
