@@ -16,7 +16,8 @@ MB              that the busiest host sent in one, acknowledgements included (/p
 limit           what the link needs: bytes / bandwidth + rounds x delay, the delays shared by the buckets that are under
                 way at once, by the planner's amounts of the buckets as they were (torch's: a ring in torch's buckets)
 of limit        limit / best
-forecast        of gradstep.plan for the same buckets, the link's numbers and this processor's measured prices
+forecast        of gradstep.plan for the same buckets, the link's numbers and this processor's measured prices, which
+                are higher where ranks outnumber the processors
 error           forecast / best - 1
 by rounds       the forecast and its error with what a round takes here, measured, in the delay's place
 
@@ -343,24 +344,32 @@ def run_rank(rank: int, world: World, store: str) -> None:
 # What comes of it
 
 
+def prices(world: World) -> dict[str, float]:
+    """What a rank's work takes on a processor that it shares with the others."""
+    crowd = max(1.0, world.ranks / (os.cpu_count() or 1))
+    return {name: crowd * seconds for name, seconds in plan.measure_costs().items()}
+
+
 def forecast(row: dict[str, Any], world: World, latency: float, *, limit: bool = False) -> float:
     """The planner's seconds of a row's buckets; as a limit, without anyone's work."""
     way = WAYS[row["way"]]
     ours = way.options is not None
-    free = {"message": 0.0, "host_latency": 0.0, "host_bandwidth": 1e18} if limit else {"measure": True}
     seconds = 0.0
     for (elements, mode, algorithm), count in Counter(
         (bucket["elements"], bucket.get("mode", way.mode), bucket.get("algorithm", "own")) for bucket in row["buckets"]
     ).items():
         options = {"bucket_elements": elements, "ranks_per_host": world.ranks_per_host, "sparsity": SPARSITY}
-        options |= {"rank": way.rank, "rows": world.side, "columns": world.side, **free}
+        options |= {"rank": way.rank, "rows": world.side, "columns": world.side}
+        if limit:
+            options |= {"message": 0.0, "host_latency": 0.0, "host_bandwidth": 1e18}
         # Sums alone go in another order; other exchanges are the ranks' own.
         in_ring = not ours or (way.order == "engine" and 4 * elements >= RING_PIECE * world.ranks)
         options["algorithm"] = "ring" if in_ring else "hosts" if way.order == "hosts" else "own"
         options["channels"] = CHANNELS if ours else 1
         times = []
-        for _ in range(TRIALS):
-            predicted = plan.predict(count * elements, world.ranks, world.bandwidth, latency, **options)
+        for _ in range(1 if limit else TRIALS):
+            work = None if limit else prices(world)
+            predicted = plan.predict(count * elements, world.ranks, world.bandwidth, latency, processor=work, **options)
             one = next(p for p in predicted.modes if p.mode == mode and algorithm in ("own", p.algorithm))
             times.append(one.network_seconds if limit else one.seconds)
         seconds += min(times)  # a neighbour on the machine can raise measured prices

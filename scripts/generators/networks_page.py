@@ -1,0 +1,97 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""docs/networks.md, from a record of windows over slow links."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from generators.choosing_page import paragraph
+from generators.places import ROOT
+
+RECORD = ROOT / "benchmarks" / "recorded" / "network.json"
+PAGE = ROOT / "docs" / "networks.md"
+PEERS = {"half": "torch-fp16", "bfloat16": "torch-fp16", "powersgd2": "torch-powersgd2", "powersgd4": "torch-powersgd4"}
+"""What torch has for a way; its all-reduce for all others."""
+
+COLUMNS = """\
+- **way**: the reducer's mode, `sparse` with a density of 1 %, `powersgd` with its rank. `hosts` and `engine` are the
+  `reduction_order`; without them sums go in the order of ranks. `torch` is PyTorch's ring.
+- **PyTorch / gradstep**: time of PyTorch's all-reduce, or of its hook of that kind, divided by gradstep's. Above 1
+  gradstep is faster.
+- **MB sent**: by the busiest host, acknowledgements included.
+- **limit / best**: what the link alone needs (bytes / bandwidth + rounds x delay), as a part of the time.
+- **forecast**: how far [the planner](gradient_sync.md#planning) is from the best time, with the measured time of a
+  round and measured prices of the shared processors.
+"""
+
+World = dict[str, Any]
+Row = dict[str, Any]
+
+
+def link(world: World) -> str:
+    bits, delay = 8 * world["bandwidth"], world["delay"]
+    speed = f"{bits / 1e9:g} Gbit/s" if bits >= 1e9 else f"{bits / 1e6:g} Mbit/s"
+    return f"{speed}, {delay * 1e3:g} ms"
+
+
+def name_of(row: Row) -> str:
+    modes = sorted({bucket["mode"] for bucket in row["buckets"]})
+    return f"auto: {', '.join(modes)}" if row["way"] == "auto" else row["way"]
+
+
+def table(world: World) -> Iterator[str]:
+    rows = {row["way"]: row for row in world["rows"]}
+    yield "| way | best ms | PyTorch / gradstep | MB sent | limit / best | forecast |"
+    yield "|---|---|---|---|---|---|"
+    for way, row in rows.items():
+        ours = not way.startswith("torch")
+        peer = rows.get(PEERS.get(way, "torch"))
+        ratio = f"{peer['best'] / row['best']:.2f}" if ours and peer else ""
+        error = f"{row['error_by_rounds']:+.0%}" if ours else ""
+        yield (
+            f"| {name_of(row)} | {row['best'] * 1e3:.0f} | {ratio} | {row['wire_bytes'] / 1e6:.1f} "
+            f"| {row['of_limit']:.2f} | {error} |"
+        )
+
+
+def section(world: World) -> Iterator[str]:
+    hosts, ranks = world["hosts"], world["ranks_per_host"]
+    yield f"## {hosts} hosts of {ranks} {'rank' if ranks == 1 else 'ranks'}, {link(world)}"
+    yield ""
+    yield paragraph(f"""{world["processors"]} processors, {world["processor"]}, for all ranks; a load of
+        {world["load"][0]:.1f} before.""")
+    yield ""
+    yield from table(world)
+    yield ""
+
+
+def page(worlds: list[World]) -> Iterator[str]:
+    first = worlds[0]
+    megabytes = 4 * first["tensors"] * first["side"] ** 2 / 1e6
+    yield "# Windows over slow links, measured"
+    yield ""
+    yield "<!-- Written by scripts/generate from benchmarks/recorded/network.json. -->"
+    yield ""
+    yield paragraph(f"""Every mode of a reducer reduces {first["tensors"]} gradients of {first["side"]} x
+        {first["side"]} f32 ({megabytes:.0f} MB). Beside it in the same run are PyTorch's gloo all-reduce and its fp16
+        and PowerSGD hooks. The hosts are made on one machine, with real TCP over links of the given speed and delay. A
+        window begins on all ranks at once, and ends when the last one has its gradients.""")
+    yield ""
+    yield from COLUMNS.splitlines()
+    yield ""
+    yield paragraph("""The ranks share the processors of one machine. Where few bytes are sent, as by `sparse`,
+        `powersgd` and `int4`, their work takes longer than the link; on hosts of their own it would be divided. [What
+        to choose for which network](gradient_sync.md#which-one-for-which-need).""")
+    yield ""
+    for world in worlds:
+        yield from section(world)
+    yield paragraph("""Renewed by `benchmarks/network.py --results benchmarks/recorded/network.json`, which needs root
+        and PyTorch, and `scripts/generate`.""")
+
+
+def generated() -> dict[Path, str]:
+    worlds = json.loads(RECORD.read_text())["worlds"]
+    ordered = sorted(worlds, key=lambda world: (-world["bandwidth"], world["delay"], -world["ranks_per_host"]))
+    return {PAGE: "\n".join(page(ordered)) + "\n"}
