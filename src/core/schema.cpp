@@ -29,7 +29,7 @@ void read_part(const gradstep_parameter& raw, const char* argument, std::size_t 
   }
   if (raw.whole_shape == nullptr) return;
   const std::span whole(raw.whole_shape, axes);
-  (void)element_count(argument, i, whole);
+  (void)element_count("whole_shape of parameters", i, whole);
   std::vector<std::int64_t> offset(axes, 0);
   if (raw.offset != nullptr) offset.assign(raw.offset, raw.offset + axes);
   for (std::size_t axis = 0; axis < axes; ++axis) {
@@ -202,7 +202,7 @@ std::string Schema::difference(const Schema& other) const {
     if (a.shape != b.shape) {
       return fmt::format("parameter '{}' has shape {} against {}", a.name, shape_text(a.shape), shape_text(b.shape));
     }
-    if (a.part != b.part) {
+    if (a.is_part() && b.is_part() && a.part != b.part) {  // a handle need not know of parts
       return fmt::format("parameter '{}' is a part of {} at {} against one of {} at {}", a.name,
                          shape_text(a.whole_shape()), shape_text(a.offset()), shape_text(b.whole_shape()),
                          shape_text(b.offset()));

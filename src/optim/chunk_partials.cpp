@@ -25,7 +25,7 @@ void ChunkPartials::deal(const Schema& schema, const RankSlices& slices, std::in
   runs_.clear();
 }
 
-void ChunkPartials::deal(const Schema& schema, const Parts& parts, std::int32_t rank) {
+void ChunkPartials::deal(const Schema& schema, const Parts& parts, std::int32_t rank, bool is_whole) {
   std::vector<std::int64_t> counts(schema.size(), 0);
   const auto share = [&](std::size_t r, std::size_t i) -> Share {
     const auto of = static_cast<std::int32_t>(r);
@@ -41,7 +41,8 @@ void ChunkPartials::deal(const Schema& schema, const Parts& parts, std::int32_t 
   for (const std::int64_t count : counts) first_in_schema_.push_back(first_in_schema_.back() + count);
   std::ranges::fill(counts, 0);
   deal(ranks, rank, share);
-  make_room();
+  if (!is_whole) return make_room();
+  runs_.clear();
 }
 
 void ChunkPartials::deal(std::size_t ranks, std::int32_t rank,

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each rank measures of the chunks of its slices, brought together in the order of the schema.
+// What each rank measures of the chunks of its slices, brought together in the order of the schema; of parts in that of
+// the parameters, and then of the ranks.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +27,7 @@ class ChunkPartials {
   /// slices[r][i] is what rank r has of parameter i. `is_whole`: every rank has everything, and nothing is gathered.
   void deal(const Schema& schema, const RankSlices& slices, std::int32_t rank, bool is_whole);
   /// Chunks of a parameter are those of its boxes, one rank's after another's.
-  void deal(const Schema& schema, const Parts& parts, std::int32_t rank);
+  void deal(const Schema& schema, const Parts& parts, std::int32_t rank, bool is_whole);
 
   /// Chunks of the whole model.
   std::int64_t count() const { return first_in_schema_.back(); }

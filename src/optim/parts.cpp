@@ -15,7 +15,7 @@ namespace gradstep {
 
 namespace {
 
-constexpr int kMostNamed = 4;
+constexpr int kMostNamedRanks = 4;
 
 std::int64_t product(std::span<const std::int64_t> shape) {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies());
@@ -135,10 +135,10 @@ void Parts::check(const Parameter& parameter, std::size_t i) {
     return;
   }
   std::string parts;
-  for (std::int32_t rank = 0; rank < std::min(ranks_, kMostNamed); ++rank) {
+  for (std::int32_t rank = 0; rank < std::min(ranks_, kMostNamedRanks); ++rank) {
     parts += fmt::format("{}{}", rank > 0 ? ", " : "", text(rank, i));
   }
-  if (ranks_ > kMostNamed) parts += ", ...";
+  if (ranks_ > kMostNamedRanks) parts += ", ...";
   fail(GRADSTEP_ERR_MISMATCH,
        "parameter '{}': the parts of all ranks have {} elements, expected the {} of a whole of {}: {}", parameter.name,
        found, expected, shape_text(parameter.whole_shape()), parts);

@@ -45,7 +45,9 @@ std::vector<std::int64_t> shape_of(const Schema& schema, const StoredState& stor
 }
 
 /// Whether the stored array is a box of the whole, not a slice.
-bool is_box(const Parameter& parameter, const StoredState& stored) { return parameter.is_part() && !stored.is_whole; }
+bool is_box(const Parameter& parameter, const StoredState& stored) {
+  return parameter.is_part() && !stored.is_whole && stored.shape.empty() && !stored.is_blocked;
+}
 
 Box box_of(const Parameter& parameter) { return {parameter.shape, parameter.offset(), parameter.size}; }
 

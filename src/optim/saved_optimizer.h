@@ -16,7 +16,7 @@ namespace gradstep {
 SavedPart save_optimizer(Optimizer& optimizer);
 
 /// What this rank's part of a sharded optimizer has use for in a file, where its tensors' keys begin with `prefix`;
-/// none of one that is not sharded, which takes all.
+/// none of whole parameters that are not sharded, which take all.
 TensorParts own_parts(Optimizer& optimizer, const std::string& prefix);
 
 /// Checks everything; what it returns takes the state over, and fails only where the device does. A sharded optimizer

@@ -241,15 +241,11 @@ std::unique_ptr<Sharding> Optimizer::prepare_to_deal(const std::shared_ptr<Commu
     compare_ranks(*channel, facts, [](std::size_t i) { return state_fact_text(i); }, deadline, room);
     if (keep)
       compare_ranks(*channel, values, [&](std::size_t i) { return hyper_parameters().fact_text(i); }, deadline, room);
+    if (!dealing.in_parts) return;
+    parts->exchange(*channel, schema(), deadline);
+    check_parts(*parts);
+    next = std::make_unique<Sharding>(*context(), site(), channel, schema(), options, dealing, std::move(parts));
   });
-  if (dealing.in_parts) {
-    agree("share the parts of the model", [&] {
-      if (channel == nullptr) return;
-      parts->exchange(*channel, schema(), deadline);
-      check_parts(*parts);
-      next = std::make_unique<Sharding>(*context(), site(), channel, schema(), options, dealing, std::move(parts));
-    });
-  }
   try {
     agree("take over its part of the state", [&] { prepare_move(next.get(), keep, deadline, handover); });
   } catch (...) {

@@ -57,7 +57,7 @@ void SteppedModel::check_parts(const Parts& parts) const {
            schema()[i].name, kind(), shape_text(schema()[i].whole_shape()));
     }
     for (std::size_t slot = 0; slot < store().slots(i); ++slot) {
-      if (!store().is_active(i, slot) || !store().tensor(i, slot).is_coded()) continue;
+      if (!store().tensor(i, slot).is_coded()) continue;  // active or not: momentum may become so
       fail(GRADSTEP_ERR_UNSUPPORTED, "parameter '{}': state in 8-bit codes cannot be saved by parts of {}",
            schema()[i].name, shape_text(schema()[i].whole_shape()));
     }

@@ -29,6 +29,13 @@ struct Chain {
   }
   /// The reducer has other ranks.
   bool has_peers() const { return reducer && reducer->comm().world_size() > 1; }
+  /// The host has spread the parameters, or this rank has all of what is spread.
+  bool has_parts() const {
+    return optimizer->schema().has_parts() || (optimizer->is_sharded() && optimizer->sharding()->parts() != nullptr);
+  }
+  /// Where the host has spread the parameters, the ranks with the other parts end windows with this one. Throws
+  /// UNSUPPORTED for what ends them on some of the ranks alone.
+  void check_parts() const;
 };
 
 /// Where the window stands that the next push or flush works on.

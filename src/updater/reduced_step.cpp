@@ -7,7 +7,7 @@ namespace gradstep {
 bool step_reduced(Optimizer& optimizer, Reducer* reducer, const StepBuffers& buffers, StepGuards guards,
                   bool is_agreed) {
   const bool in_slices = reducer != nullptr && reducer->layout().is_dealt();
-  // A reducer has the parts of one rank, and the optimizer finds the norm of the wholes.
+  // The optimizer finds the norm of the wholes.
   const bool has_parts = optimizer.is_sharded() && optimizer.sharding()->parts() != nullptr;
   const bool needs_norm = guards.max_norm > 0 || guards.skip_nonfinite;
   if (guards.norm == nullptr && reducer != nullptr && !in_slices && !has_parts && needs_norm)

@@ -23,6 +23,7 @@ constexpr const char* kOptimizer = "optimizer/";
 constexpr const char* kReducer = "reducer/";
 constexpr const char* kUpdater = "updater/";
 constexpr const char* kOuter = "outer/";
+constexpr const char* kParts = "parts";                 // that the rank of a window has of the parameters
 constexpr const char* kStart = "start/";                // of the round that is under way, by parameter
 constexpr const char* kRounds = "rounds";               // that are exchanged; without it there is no outer optimizer
 constexpr const char* kRoundWindows = "round_windows";  // since it ended
@@ -40,6 +41,13 @@ std::string round_prefix(std::int64_t rank) { return of_rank(rank, "round/"); }
 std::string kept_prefix(std::int64_t rank) { return of_rank(rank, "reducer/"); }
 /// Rank 0's has the place that it has where there is one for all: readers that know no other find it.
 std::string optimizer_prefix(std::int64_t rank) { return rank == 0 ? kOptimizer : of_rank(rank, kOptimizer); }
+
+/// Which part of each parameter a rank has.
+std::string parts_text(const Schema& schema) {
+  std::string text;
+  for (const Parameter& parameter : schema) text += shape_text(parameter.shape) + "@" + shape_text(parameter.offset());
+  return text;
+}
 
 /// What each rank has of its own.
 struct SavedShare {
@@ -157,6 +165,13 @@ void add_of_all_ranks(std::map<std::string, SavedPart>& parts, const SavedShare&
 }  // namespace
 
 /// A file has no place for what was stepped and not yet exchanged.
+/// Of files without parts true.
+bool SavedUpdater::has_same_parts(const StateFile& file, std::int64_t rank) const {
+  const LoadedPart window(file, window_prefix(rank));
+  const std::string own = chain_.has_parts() ? parts_text(chain_.optimizer->schema()) : "";
+  return (window.has_text(kParts) ? window.text(kParts) : "") == own;
+}
+
 void SavedUpdater::check_exchanged() const {
   if (progress_.is_stepped(rounds_ != nullptr)) {
     fail(GRADSTEP_ERR_INVALID_STATE, "the exchange of the last step has failed: flush finishes it, then save");
@@ -175,6 +190,7 @@ std::map<std::string, SavedPart> SavedUpdater::save() const {
   // What can fail on one rank, a host's schedule for example, comes before anything is exchanged.
   all_or_none(comm, "save", [&] {
     check_exchanged();
+    chain_.check_parts();
     SavedPart& self = parts[kUpdater];
     const std::int64_t ranks = comm != nullptr ? comm->world_size() : 1;
     self.set("ranks", ranks);
@@ -205,6 +221,7 @@ std::map<std::string, SavedPart> SavedUpdater::save() const {
     if (chain_.accumulator) {
       SavedPart window = chain_.accumulator->save();
       window.set("pending", std::int64_t{progress_.window != Window::open ? 1 : 0});
+      if (chain_.has_parts()) window.set(kParts, parts_text(chain_.optimizer->schema()));
       shares.push_back({window_prefix, std::move(window)});
     }
   });
@@ -378,7 +395,7 @@ std::function<void()> SavedUpdater::load(const StateFile& file) const {
       };
   if (!chain_.accumulator) return take_optimizer;
 
-  if (saved_ranks != ranks) {
+  if (saved_ranks != ranks || !has_same_parts(file, own_rank)) {
     // The windows of other ranks could be added to these, but what they are divided by would be another number.
     for (std::int64_t r = 0; r < saved_ranks; ++r) {
       const LoadedPart window(file, window_prefix(r));
@@ -386,9 +403,10 @@ std::function<void()> SavedUpdater::load(const StateFile& file) const {
       const bool waits = window.integer("pending") != 0 && window.integer("ready") != 0;
       if (open || waits) {
         fail(GRADSTEP_ERR_MISMATCH,
-             "the updater was saved by {} ranks {} and is loaded by {}: save it after a step, or load the optimizer "
+             "the updater was saved by {} ranks {} and is loaded by {}{}: save it after a step, or load the optimizer "
              "alone",
-             saved_ranks, open ? "in the middle of a window" : "with a window that was not applied", ranks);
+             saved_ranks, open ? "in the middle of a window" : "with a window that was not applied", ranks,
+             saved_ranks == ranks ? " with other parts of the parameters" : "");
       }
     }
     return [*this, take_optimizer] {

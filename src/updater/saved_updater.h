@@ -38,6 +38,7 @@ class SavedUpdater {
 
  private:
   void check_exchanged() const;
+  bool has_same_parts(const StateFile& file, std::int64_t rank) const;
   bool has_state_of_its_own() const;
   /// Numbers of an array, from a file.
   struct Move {

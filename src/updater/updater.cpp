@@ -235,9 +235,10 @@ bool Updater::finish_window(StepBuffers buffers, double weight) {
   const bool is_dense = !chain_.reducer || chain_.reducer->options().mode == GRADSTEP_REDUCER_DENSE;
   const bool takes_slices = chain_.reducer && chain_.reducer->layout().is_dealt();
   check_slices();
+  chain_.check_parts();
   if (rounds_) return finish_round(*rounds_, buffers, weight);
   const Sharding* sharding = chain_.optimizer->sharding();
-  // A reducer of parts is one of replicas, which are other ranks than those with the other parts.
+  // With parts a reducer is one of this rank alone.
   const bool takes_all = sharding != nullptr && (sharding->parts() == nullptr || !chain_.reducer);
   const bool reduces_itself = takes_all && is_dense && !takes_slices && !(local_ && (chain_.reducer || is_stepped));
   if (reduces_itself) return finish_sharded(buffers, weight);

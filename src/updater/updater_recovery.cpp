@@ -86,7 +86,7 @@ void Updater::recover(Communicator* comm, const BufferList& params) {
          "recover: the inner optimizer's state is spread over other ranks than the reducer's: attach it to a new "
          "communicator and load a saved state");
   }
-  if (chain_.optimizer->schema().has_parts() && comm != nullptr) {
+  if (chain_.has_parts()) {
     fail(GRADSTEP_ERR_UNSUPPORTED,
          "recover: the host has spread the parameters: spread them over the ranks that are left, make an optimizer of "
          "them and load a saved state");

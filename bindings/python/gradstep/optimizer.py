@@ -309,13 +309,14 @@ class Optimizer(SavedState):
         names: Iterable[str] | None = None,
         groups: Iterable[int] | None = None,
         may_be_unused: Iterable[bool] | bool = False,
+        parts: Iterable[Part | None] | None = None,
     ) -> None:
         """Appends parameters, whose state starts at zero.
 
         may_be_unused: parameters that a sharded step leaves alone where no rank has a gradient for them; others are
-            stepped by zeros.
+            stepped by zeros. parts: see of_parts().
         """
-        self._append(schema(parameters, names, groups, may_be_unused))
+        self._append(schema(parameters, names, groups, may_be_unused, parts))
 
     def _append(self, described: Schema) -> None:
         had = self.group_count

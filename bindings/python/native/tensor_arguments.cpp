@@ -235,8 +235,8 @@ bool SchemaArguments::set_parts(PyObject* parts) {
     const std::string label = Label{"parts", i}.text();
     gradstep_parameter& parameter = parameters_[i];
     const ObjectRef pair = items_of(item, label.c_str(), 2);
-    if (!pair || !read_axes(fast_item(pair.get(), 0), label, parameter.ndim, &parameter.whole_shape) ||
-        !read_axes(fast_item(pair.get(), 1), label, parameter.ndim, &parameter.offset)) {
+    if (!pair || !read_axes(fast_item(pair.get(), 0), label + "[0]", parameter.ndim, &parameter.whole_shape) ||
+        !read_axes(fast_item(pair.get(), 1), label + "[1]", parameter.ndim, &parameter.offset)) {
       return false;
     }
   }

@@ -29,7 +29,12 @@ int main(void) {
   int64_t shape[] = {4};
   gradstep_tensor params = {weight, {GRADSTEP_DEVICE_CPU, 0}, 1, {GRADSTEP_TYPE_FLOAT, 32, 1}, shape, NULL, 0};
   gradstep_tensor grads = {gradient, params.device, 1, params.dtype, shape, NULL, 0};
-  gradstep_parameter one = {sizeof one, 0, "weight", shape, 1, 0, params.dtype, params.device, 0};
+  gradstep_parameter one = {.struct_size = sizeof one,
+                            .name = "weight",
+                            .shape = shape,
+                            .ndim = 1,
+                            .dtype = params.dtype,
+                            .device = params.device};
   CHECK(gradstep_context_create(NULL, &context));
   CHECK(gradstep_adam_options_init(&options, sizeof options));
   options.learning_rate = 0.25;

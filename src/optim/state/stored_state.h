@@ -14,10 +14,11 @@ namespace gradstep {
 /// One array of the state in the form that it is kept in: this rank's part of it. A tensor in codes has several.
 struct StoredState {
   std::size_t parameter = 0;
-  std::string name;         ///< "exp_avg"; factors of codes have one of their own: "exp_avg.scales"
-  Array array;              ///< contiguous; elements [begin, begin + size) of the whole array
-  std::int64_t begin = 0;   ///< 0 and all of them, unless the optimizer is sharded
-  std::int64_t total = 0;   ///< elements of the whole: those of the parameter, or one per 256 of them for factors
+  std::string name;        ///< "exp_avg"; factors of codes have one of their own: "exp_avg.scales"
+  Array array;             ///< contiguous; elements [begin, begin + size) of the rank's whole array
+  std::int64_t begin = 0;  ///< 0 and all of them, unless the state was dealt out
+  std::int64_t total =
+      0;  ///< elements of the parameter as the host has it, which may be a part, or one per 256 of them
   bool is_blocked = false;  ///< the latter
   /// >= 0: the one rank that has it, whole; the others have nothing of it.
   std::int32_t owner = -1;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// An updater whose optimizer has parts of the parameters: a reducer of the ranks that have the same ones brings
-// gradients, and the ranks that have the others are asked for what is of the whole.
+// An updater whose optimizer has parts of the parameters: the ranks that have the others are asked for what is of the
+// whole. Gradients of replicas are reduced before a push.
 #include "unit/host_calls.h"
 #include "unit/optim/parts_model.h"
 #include "unit/ranks.h"
@@ -42,7 +42,7 @@ struct Job {
     }
     auto options = default_updater_options();
     options.max_norm = max_norm;
-    updater = std::make_unique<Updater>(context, optimizer, nullptr, reducer, options);
+    updater = std::make_unique<Updater>(context, optimizer, nullptr, nullptr, options);
   }
   bool push() {
     std::vector<gradstep_tensor> p;
@@ -51,6 +51,7 @@ struct Job {
       p.push_back(view_of(model.schema, i, model.params[i].data(), DType::f32));
       g.push_back(view_of(model.schema, i, model.grads[i].data(), DType::f32));
     }
+    if (reducer) host::reduce(*reducer, g.data(), g.data(), g.size(), 1);
     return host::push(*updater, p.data(), g.data(), p.size(), 1);
   }
   void train(std::int32_t replica) {
@@ -72,7 +73,7 @@ std::vector<std::vector<float>> trained_whole(double max_norm) {
   return params;
 }
 
-TEST(UpdaterOfParts, StepsByWhatReplicasReduceAndByNormsOfTheWhole) {
+TEST(UpdaterOfParts, StepsByWhatReplicasHaveReducedAndByNormsOfTheWhole) {
   const Layout layout = halves();
   for (const double max_norm : {0.0, 2.0}) {
     const auto expected = trained_whole(max_norm);
@@ -111,6 +112,33 @@ TEST(UpdaterOfParts, WithoutAReducerTheNormIsThatOfTheWhole) {
   });
 }
 
+TEST(UpdaterOfParts, WhatEndsWindowsOnSomeRanksAloneIsRefused) {
+  run_ranks(2, [](Communicator& comm) {
+    const auto unsupported = [&](const std::string& text, const gradstep_accumulator_options* accumulator,
+                                 bool reduces) {
+      Job job(PartsModel(by_rows(2)[static_cast<std::size_t>(comm.rank())]), nullptr, 0);
+      attach_parts(*job.optimizer, &comm);
+      const auto window = accumulator != nullptr
+                              ? std::make_shared<Accumulator>(job.context, *accumulator, std::nullopt, job.model.schema)
+                              : nullptr;
+      const auto reducer =
+          reduces ? std::make_shared<Reducer>(job.context, comm, default_reducer_options(), job.model.schema) : nullptr;
+      job.updater = std::make_unique<Updater>(job.context, job.optimizer, window, reducer, default_updater_options());
+      expect_error(GRADSTEP_ERR_UNSUPPORTED, text, [&] { job.push(); });
+    };
+    unsupported("reducer: has 2 ranks, and the host has spread the parameters", nullptr, true);
+    auto options = default_accumulator_options();
+    options.nonfinite_policy = GRADSTEP_NONFINITE_SKIP;
+    unsupported("accumulator: skips micro-batches by what this rank has of them", &options, false);
+    options.nonfinite_policy = GRADSTEP_NONFINITE_NONE;
+    options.trigger = GRADSTEP_TRIGGER_MIN_WEIGHT;
+    options.mode = GRADSTEP_ACCUMULATE_WEIGHTED;
+    options.min_weight = 1;
+    unsupported("accumulator: the host has spread the parameters, so that windows must end by a count", &options,
+                false);
+  });
+}
+
 TEST(UpdaterOfParts, IsNotRecovered) {
   run_ranks(2, [](Communicator& comm) {
     Job job(PartsModel(by_rows(2)[static_cast<std::size_t>(comm.rank())]), nullptr, 0);
@@ -122,6 +150,8 @@ TEST(UpdaterOfParts, IsNotRecovered) {
     }
     expect_error(GRADSTEP_ERR_UNSUPPORTED, "recover: the host has spread the parameters",
                  [&] { host::recover(*job.updater, &comm, p.data(), p.size()); });
+    expect_error(GRADSTEP_ERR_UNSUPPORTED, "recover: the host has spread the parameters",
+                 [&] { host::recover(*job.updater, nullptr, p.data(), p.size()); });
     job.train(0);
   });
 }

@@ -102,7 +102,7 @@ function parts_of(parts, found, paths)
     for (i, part) in enumerate(entries("parts", Tuple, parts, length(found), paths))
         whole, indices = part
         array = found[i].array
-        length(whole) == length(indices) == ndims(array) && map(length, indices) == size(array) || bad_argument(
+        all(each -> each isa AbstractUnitRange, indices) && length(whole) == length(indices) == ndims(array) && map(length, indices) == size(array) || bad_argument(
             "parts[", i, "]: has indices ", indices, " of a whole of ", whole, " for an array of ", size(array))
         append!(wholes, reverse(whole))
         append!(offsets, reverse(map(each -> first(each) - 1, indices)))

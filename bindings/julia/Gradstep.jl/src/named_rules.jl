@@ -122,13 +122,14 @@ struct RulesByGroup
 end
 
 """
-    setup(rules, model; names, groups, context)
+    setup(rules, model; names, groups, parts, context)
 
 One optimizer of several `NamedRule`s, by group from 0 on: one norm, one clip, one step count, one saved state.
 """
-function setup(rules::AbstractVector{<:Rule{NamedOptions}}, model; names = nothing, groups = nothing, context = nothing)
+function setup(rules::AbstractVector{<:Rule{NamedOptions}}, model; names = nothing, groups = nothing, parts = nothing,
+               context = nothing)
     all = Rule{RulesByGroup}("by group", RulesByGroup(rules), Pair{Symbol, Schedule}[])
-    optimizer = setup(all, model; names = names, groups = groups, context = context)
+    optimizer = setup(all, model; names = names, groups = groups, parts = parts, context = context)
     for (i, rule) in enumerate(rules), (name, schedule) in rule.schedules
         set_value!(optimizer, name, schedule; group = length(rules) > 1 ? i - 1 : -1)  # a lone rule is that of all groups
     end

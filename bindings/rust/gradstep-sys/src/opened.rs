@@ -1481,8 +1481,7 @@ pub unsafe fn gradstep_parameter_list_set_part(
     offset: *const i64,
 ) -> gradstep_status {
     unsafe {
-        (functions()
-            .gradstep_parameter_list_set_part)(list, index, whole_shape, offset)
+        (functions().gradstep_parameter_list_set_part)(list, index, whole_shape, offset)
     }
 }
 #[inline]

@@ -464,7 +464,7 @@ public final class Optimizer extends StatefulHandle {
   public void shard(Reducer reducer, ShardingOptions options) {
     long address = resource.enterAlone();
     try {
-      reducer.call(reducers -> core.optimizer_attach_reducer(address, reducers, ShardingOptions.struct(options)));
+      present(reducer, "reducer").call(reducers -> core.optimizer_attach_reducer(address, reducers, ShardingOptions.struct(options)));
     } finally {
       resource.leaveAlone();
     }
@@ -490,7 +490,8 @@ public final class Optimizer extends StatefulHandle {
   /**
    * Deals the state out to the ranks of a communicator. Collective; from then on steps are, too.
    *
-   * @param comm may be shared, or closed afterwards; null, which is deprecated = {@link #unshard}
+   * @param comm may be shared, or closed afterwards; a null, with a cast, is deprecated: use
+   *     {@link #unshard}
    * @param options null = defaults
    */
   public void shard(Communicator comm, ShardingOptions options) {

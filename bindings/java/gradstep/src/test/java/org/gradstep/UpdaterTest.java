@@ -162,17 +162,14 @@ class UpdaterTest {
             Parameter.of("weight", DType.F32, 1, 2).partOf(new long[] {2, 2}, rank, 0));
         FloatBuffer memory = floats(8f, 8f);
         FloatBuffer gradient = rank == 0 ? floats(3f, 0f) : floats(0f, 4f);
-        try (SgdOptions options = new SgdOptions()) {
-          options.setLearningRate(1);
-          try (Optimizer sgd = Optimizer.sgd(context, options, row);
-              TensorList params = TensorList.of(Tensor.of(memory, 1, 2));
-              TensorList grads = TensorList.of(Tensor.of(gradient, 1, 2))) {
-            assertThrows(IllegalStateException.class, () -> sgd.step(params, grads));
-            sgd.attachShards(comm);
-            assertEquals(5, sgd.step(params, grads, new StepOptions().maxNorm(2.5)).gradNorm());
-            sgd.attachShards(null);
-            assertThrows(IllegalStateException.class, () -> sgd.step(params, grads));
-          }
+        try (Optimizer sgd = Optimizer.create(context, SgdOptions.builder(1).build(), row);
+            TensorList params = TensorList.of(Tensor.of(memory, 1, 2));
+            TensorList grads = TensorList.of(Tensor.of(gradient, 1, 2))) {
+          assertThrows(IllegalStateException.class, () -> sgd.step(params, grads));
+          sgd.attachShards(comm);
+          assertEquals(5, sgd.step(params, grads, new StepOptions().maxNorm(2.5)).gradNorm());
+          sgd.attachShards(null);
+          assertThrows(IllegalStateException.class, () -> sgd.step(params, grads));
         }
         assertEquals(rank == 0 ? 6.5f : 6f, memory.get(rank), 1e-5f);
         assertThrows(IllegalArgumentException.class,
