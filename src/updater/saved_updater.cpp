@@ -12,6 +12,7 @@
 
 #include "comm/all_or_none.h"
 #include "core/error.h"
+#include "core/shape.h"
 #include "core/state_header.h"
 #include "optim/saved_optimizer.h"
 
@@ -165,7 +166,7 @@ void add_of_all_ranks(std::map<std::string, SavedPart>& parts, const SavedShare&
 }  // namespace
 
 /// A file has no place for what was stepped and not yet exchanged.
-/// Of files without parts true.
+/// True for files without parts.
 bool SavedUpdater::has_same_parts(const StateFile& file, std::int64_t rank) const {
   const LoadedPart window(file, window_prefix(rank));
   const std::string own = chain_.has_parts() ? parts_text(chain_.optimizer->schema()) : "";
