@@ -62,8 +62,7 @@ class Training:
             loss.backward()
             self.loss.add_(loss.detach())
         self.optimizer.step(max_norm=1.0)
-
-    # docs:end update
+        # docs:end update
 
     def run(self, with_graph: bool) -> float:
         """Returns the loss of the last update."""
@@ -94,8 +93,7 @@ class Training:
         with torch.cuda.graph(graph):
             self.update()
         return graph
-
-    # docs:end capture
+        # docs:end capture
 
 
 def main() -> None:

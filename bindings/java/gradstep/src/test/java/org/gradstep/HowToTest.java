@@ -160,7 +160,9 @@ class HowToTest {
           try {
             updater.push(params, grads); // ends the window
           } catch (GradstepException lost) {
-            if (lost.status() != Status.PEER_LOST && lost.status() != Status.TIMEOUT) throw lost;
+            if (lost.status() != Status.PEER_LOST && lost.status() != Status.TIMEOUT) {
+              throw lost;
+            }
             Communicator left = survivors.get(rank); // connected anew: the ranks that are left, another generation
             updater.recover(left, params, 0);
             updater.flush(params); // finishes the window that failed, or finds it finished
