@@ -16,12 +16,14 @@ PEERS = {"half": "torch-fp16", "bfloat16": "torch-fp16", "powersgd2": "torch-pow
 """What torch has for a way; its all-reduce for all others."""
 
 COLUMNS = """\
-- **way**: the reducer's mode, `sparse` with a density of 1 %, `powersgd` with its rank. `hosts` and `engine` are the
-  `reduction_order`; without them sums go in the order of ranks. `torch` is PyTorch's ring.
+- **way**: the reducer's mode; `fp8` is `fp8_e4m3`, `sparse` is `sparse_topk` with `sparsity` 0.01, `powersgd` has its
+  rank behind it. `hosts` and `engine` are the `reduction_order`; without them sums go in the order of ranks. `torch` is
+  PyTorch's ring.
 - **PyTorch / gradstep**: time of PyTorch's all-reduce, or of its hook of that kind, divided by gradstep's. Above 1
   gradstep is faster.
 - **MB sent**: by the busiest host, acknowledgements included.
-- **limit / best**: what the link alone needs (bytes / bandwidth + rounds x delay), as a part of the time.
+- **limit / best**: what the link alone needs (bytes / bandwidth + rounds x delay), as a part of the time;
+  above 1 where the link lets a little more through than its nominal rate.
 - **forecast**: how far [the planner](gradient_sync.md#planning) is from the best time, with the measured time of a
   round and measured prices of the shared processors.
 """

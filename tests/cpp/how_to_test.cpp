@@ -36,7 +36,7 @@ TEST(CppHowTo, MicroBatchesAreOneStep) {
   const gradstep::TensorList params{weight};
   // docs:begin accumulate
   gradstep::Accumulator accumulator(context, {.mode = gradstep::AccumulationMode::kMean, .steps = 2}, kModel);
-  for (const Floats& gradient : gradients) {  // of a micro-batch
+  for (const Floats& gradient : gradients) {  // one for each micro-batch
     if (accumulator.add(gradstep::ConstTensorList{gradient})) optimizer.step(params, accumulator.gradients());
   }
   // docs:end accumulate

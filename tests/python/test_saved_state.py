@@ -68,6 +68,21 @@ def test_a_resumed_run_has_the_bits_of_an_uninterrupted_one(rule, options, tmp_p
     assert [p.tobytes() for p in parameters] == [p.tobytes() for p in resumed]
 
 
+def test_a_new_optimizer_of_the_same_options_goes_on(tmp_path):
+    parameters, gradients = [np.ones(3, np.float32)], [np.full(3, 2, np.float32)]
+    path = tmp_path / "adam.safetensors"
+    # docs:begin save
+    optimizer = gradstep.Adam(parameters, learning_rate=1e-2)
+    optimizer.step(parameters, gradients)
+    optimizer.save(path)
+
+    resumed = gradstep.Adam(parameters, learning_rate=1e-2)  # with the options of the first one
+    resumed.load(path)
+    # docs:end save
+    assert resumed.step_count == 1
+    assert (resumed.state(0, "exp_avg") == optimizer.state(0, "exp_avg")).all()
+
+
 class Trickle(io.RawIOBase):
     """Takes and gives a few bytes at a time, as sockets do."""
 

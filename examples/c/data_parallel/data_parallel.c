@@ -78,7 +78,7 @@ static void train(int32_t rank, const void* id, size_t id_len, float* line) {
   network.world_size = kRanks;
   network.id = id; /* made by gradstep_comm_unique_id in one process, carried to all */
   network.id_len = id_len;
-  network.network_interface = "127.0.0.1";
+  network.network_interface = "127.0.0.1"; /* for ranks of one machine alone */
   CHECK(gradstep_comm_create(context, &network, &comm));
   /* docs:end connect */
 

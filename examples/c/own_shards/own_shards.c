@@ -29,7 +29,7 @@ static const char* const kPath = "own_shards.safetensors";
 typedef struct rank {
   gradstep_context* context;
   gradstep_comm* comm;
-  int64_t first; /* of this rank's rows */
+  int64_t first; /* this rank's first row in the whole */
   int64_t rows;
   float matrix[kRows][kColumns]; /* `rows` of them */
 } rank;
@@ -63,7 +63,7 @@ static void train(rank* self) {
 
   gradstep_step_options clipping;
   CHECK(gradstep_step_options_init(&clipping, sizeof clipping));
-  clipping.max_norm = 1; /* of the gradients of all ranks */
+  clipping.max_norm = 1; /* the norm is that of the gradients of all ranks */
   for (int step = 0; step < kSteps; ++step) {
     for (int64_t row = 0; row < self->rows; ++row) {
       for (int column = 0; column < kColumns; ++column) {

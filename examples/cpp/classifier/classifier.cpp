@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kRanks = 4;
 constexpr std::size_t kClasses = 3;
-constexpr std::size_t kPoints = 64;  // of a micro-batch
+constexpr std::size_t kPoints = 64;  // in a micro-batch
 constexpr int kUpdates = 200;
 
 struct Point {

@@ -52,8 +52,8 @@ class Training:
         self.points = torch.zeros(MICRO_BATCHES, BATCH, 2, device="cuda")
         self.loss = torch.zeros((), device="cuda")
 
+    # docs:begin update
     def update(self) -> None:
-        # docs:begin update
         self.optimizer.zero_grad(set_to_none=True)
         self.loss.zero_()
         for points in self.points:
@@ -79,9 +79,9 @@ class Training:
                 graph.replay()
         return self.loss.item()
 
+    # docs:begin capture
     def update_beside(self) -> None:
         """An update on a side stream, as PyTorch wants it before a capture."""
-        # docs:begin capture
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):

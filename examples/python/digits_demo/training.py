@@ -47,7 +47,7 @@ class Progress:
     rank: int
     update: int
     loss: float
-    """Of this rank's micro-batches."""
+    """The mean over this rank's micro-batches."""
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def train(
     for x, y in data:
         torch.nn.functional.cross_entropy(model(x), y).backward()
         for optimizer in optimizers:
-            optimizer.step(max_norm=1.0)  # of this optimizer's gradients, over all shards
+            optimizer.step(max_norm=1.0)  # clips by the norm of this optimizer's gradients over all shards
             optimizer.zero_grad()
     # docs:end train
 

@@ -24,6 +24,7 @@ def main() -> None:
     # docs:begin hook
     dist.init_process_group("gloo")
     model = DistributedDataParallel(make_model())
+    # options: mode="half", or mode="sparse_topk", sparsity=0.01
     hook = gradstep.torch.comm_hook(model, **options)
     model.register_comm_hook(None, hook)
     # docs:end hook

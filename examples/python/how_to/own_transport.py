@@ -19,7 +19,7 @@ class Star:
 
     def __init__(self, rank: int, world_size: int, pipes: list[Connection]) -> None:
         self.rank, self.world_size = rank, world_size
-        self._pipes = pipes  # of rank 0: one to each other rank; of another rank: the one to rank 0
+        self._pipes = pipes  # rank 0 has one to each other rank, another rank the one to rank 0
 
     def all_gather(self, data: memoryview, timeout: float) -> list[bytes]:
         """The data of all ranks, in their order; all have the same length."""
@@ -36,9 +36,7 @@ class Star:
         if not pipe.poll(timeout):
             raise TimeoutError("a rank sent nothing")
         return pipe.recv_bytes()
-
-
-# docs:end collectives
+        # docs:end collectives
 
 
 def train(comm: gradstep.Communicator) -> bytes:

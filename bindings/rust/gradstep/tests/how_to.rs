@@ -29,7 +29,7 @@ fn micro_batches_are_one_step() -> Result<()> {
     let options = AccumulatorOptions::default().mode(Mode::Mean).steps(2);
     let mut accumulator = Accumulator::new(&context, &options, &schema)?;
     for gradient in &gradients {
-        // of a micro-batch
+        // one for each micro-batch
         if accumulator.add(&[Tensor::new(gradient, &[4])?], 1.0)? {
             optimizer.step(&mut [TensorMut::new(&mut weight, &[4])?], &accumulator.gradients()?)?;
         }

@@ -56,7 +56,7 @@ fn train(context: &Context, comm: &Communicator) -> Result<(f32, f32, Vec<f32>)>
         if comm.rank()? == 0 {
             variables.save(folder.join("perceptron.safetensors"))?;
         }
-        trainer.save(folder.join("optimizer.safetensors"))?; // of all ranks: rank 0 writes
+        trainer.save(folder.join("optimizer.safetensors"))?; // all ranks call it, rank 0 writes
     }
     let values = trainer.lend(|_, parameters| {
         Ok::<_, gradstep::Error>(

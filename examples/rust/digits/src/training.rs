@@ -22,19 +22,19 @@ pub trait Model {
     /// Computes the mean cross-entropy of the examples and its gradients, and calls `add` with the gradients' memory.
     ///
     /// # Errors
-    /// Those of the framework and of `add`.
+    /// Fails where the framework or `add` fails.
     fn loss(&self, examples: &Examples, add: &mut dyn FnMut(&[Tensor<'_>]) -> Result<()>) -> Result<f32>;
 
     /// Calls `step` with the parameters' memory.
     ///
     /// # Errors
-    /// Those of the framework and of `step`.
+    /// Fails where the framework or `step` fails.
     fn lend(&mut self, step: &mut dyn FnMut(&mut [TensorMut<'_>]) -> Result<()>) -> Result<()>;
 
     /// How many examples the model gets right.
     ///
     /// # Errors
-    /// Those of the framework.
+    /// Fails where the framework fails.
     fn correct(&self, examples: &Examples) -> Result<usize>;
 }
 
@@ -67,7 +67,7 @@ fn schema() -> Vec<Parameter> {
 /// Trains the model by AdamW on this rank's part of every batch; rank 0 tells how it goes.
 ///
 /// # Errors
-/// Those of gradstep and of the model; ranks that differ; a model that has learnt too little.
+/// Fails where gradstep or the model fails, where ranks differ, and where the model has learnt too little.
 pub fn train(model: &mut impl Model, digits: &Digits, context: &Context, comm: &Communicator) -> Result<()> {
     let (rank, ranks) = (usize::try_from(comm.rank()?)?, usize::try_from(comm.world_size()?)?);
     let schema = schema();

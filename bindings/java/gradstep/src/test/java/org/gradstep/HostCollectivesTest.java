@@ -68,7 +68,6 @@ class HostCollectivesTest {
       }
       await(timeout);
     }
-    // docs:end collectives
 
     void await(Duration timeout) throws Exception {
       try {
@@ -78,6 +77,7 @@ class HostCollectivesTest {
       }
     }
   }
+  // docs:end collectives
 
   /** As above, with sums of its own and another channel where one is asked for. */
   private static final class Complete extends Gatherer {

@@ -159,7 +159,10 @@ class HowToTest {
           // docs:begin recover
           try {
             updater.push(params, grads); // ends the window
-          } catch (GradstepException lost) { // of Status.PEER_LOST or TIMEOUT
+          } catch (GradstepException lost) {
+            if (lost.status() != Status.PEER_LOST && lost.status() != Status.TIMEOUT) {
+              throw lost;
+            }
             Communicator left = survivors.get(rank); // connected anew: the ranks that are left, another generation
             updater.recover(left, params, 0);
             updater.flush(params); // finishes the window that failed, or finds it finished

@@ -20,9 +20,9 @@ final class ProcessRank {
       // docs:begin launched
       try (Context context = new Context(1); Communicator comm = Communicator.fromEnvironment(context)) {
         comm.barrier();
-        // docs:end launched
         System.out.println(comm.rank() + " of " + comm.worldSize() + " by " + comm.engine());
       }
+      // docs:end launched
       return;
     }
     if (arguments[0].equals("mpi")) {
