@@ -23,5 +23,9 @@ std::vector<RuleOption> options_of(const RuleType& type, const char* name);
 /// `known` are the rule's options_of(). Throws INVALID_ARGUMENT for an option that is unknown, given twice, out of its
 /// range, or required and missing.
 Rule make_rule(const RuleType& type, std::span<const RuleOption> known, std::span<const gradstep_option> options);
+/// By the rule's own name.
+inline Rule make_rule(const RuleType& type, std::span<const gradstep_option> options) {
+  return make_rule(type, options_of(type, type.about.name), options);
+}
 
 }  // namespace gradstep
