@@ -20,23 +20,23 @@ Layout halves() {
   return layout;
 }
 
-gradstep_adam_options adam() {
+gradstep_adam_options adam_of_parts() {
   auto options = default_options<gradstep_adam_options>();
   options.learning_rate = 0.01;
   return options;
 }
 
 /// A model and its updater; gradients are those of a replica.
-struct Job {
+struct PartsJob {
   PartsModel model;
   std::shared_ptr<Context> context = make_context();
   std::shared_ptr<Optimizer> optimizer;
   std::shared_ptr<Reducer> reducer;
   std::unique_ptr<Updater> updater;
 
-  Job(PartsModel parts, Communicator* replicas, double max_norm)
+  PartsJob(PartsModel parts, Communicator* replicas, double max_norm)
       : model(std::move(parts)),
-        optimizer(std::make_shared<FirstOrderOptimizer>(context, make_rule(adam()), model.schema)) {
+        optimizer(std::make_shared<FirstOrderOptimizer>(context, make_rule(adam_of_parts()), model.schema)) {
     if (replicas != nullptr) {
       reducer = std::make_shared<Reducer>(context, *replicas, default_reducer_options(), model.schema);
     }
@@ -66,7 +66,7 @@ struct Job {
 std::vector<std::vector<float>> trained_whole(double max_norm) {
   std::vector<std::vector<float>> params;
   run_ranks(2, [&](Communicator& comm) {
-    Job job(PartsModel::whole(), &comm, max_norm);
+    PartsJob job(PartsModel::whole(), &comm, max_norm);
     job.train(comm.rank());
     if (comm.rank() == 0) params = job.model.params;
   });
@@ -81,7 +81,7 @@ TEST(UpdaterOfParts, StepsByWhatReplicasHaveReducedAndByNormsOfTheWhole) {
       const std::int32_t replica = comm.rank() / 2;
       const auto replicas = comm.split(comm.rank() % 2, replica, comm.deadline());
       for (const bool over_all : {false, true}) {
-        Job job(PartsModel(layout[static_cast<std::size_t>(comm.rank())]), replicas.get(), max_norm);
+        PartsJob job(PartsModel(layout[static_cast<std::size_t>(comm.rank())]), replicas.get(), max_norm);
         // The ranks with the other parts of this replica, or all ranks.
         const auto others = comm.split(over_all ? 0 : replica, comm.rank(), comm.deadline());
         attach_parts(*job.optimizer, others.get());
@@ -99,10 +99,10 @@ TEST(UpdaterOfParts, StepsByWhatReplicasHaveReducedAndByNormsOfTheWhole) {
 
 TEST(UpdaterOfParts, WithoutAReducerTheNormIsThatOfTheWhole) {
   PartsModel whole = PartsModel::whole();
-  Job alone(std::move(whole), nullptr, 2);
+  PartsJob alone(std::move(whole), nullptr, 2);
   alone.train(0);
   run_ranks(2, [&](Communicator& comm) {
-    Job job(PartsModel(by_rows(2)[static_cast<std::size_t>(comm.rank())]), nullptr, 2);
+    PartsJob job(PartsModel(by_rows(2)[static_cast<std::size_t>(comm.rank())]), nullptr, 2);
     attach_parts(*job.optimizer, &comm);
     job.train(0);
     for (std::size_t i = 0; i < kWholes.size(); ++i) {
@@ -116,7 +116,7 @@ TEST(UpdaterOfParts, WhatEndsWindowsOnSomeRanksAloneIsRefused) {
   run_ranks(2, [](Communicator& comm) {
     const auto unsupported = [&](const std::string& text, const gradstep_accumulator_options* accumulator,
                                  bool reduces) {
-      Job job(PartsModel(by_rows(2)[static_cast<std::size_t>(comm.rank())]), nullptr, 0);
+      PartsJob job(PartsModel(by_rows(2)[static_cast<std::size_t>(comm.rank())]), nullptr, 0);
       attach_parts(*job.optimizer, &comm);
       const auto window = accumulator != nullptr
                               ? std::make_shared<Accumulator>(job.context, *accumulator, std::nullopt, job.model.schema)
@@ -128,9 +128,9 @@ TEST(UpdaterOfParts, WhatEndsWindowsOnSomeRanksAloneIsRefused) {
     };
     unsupported("reducer: has 2 ranks, and the host has spread the parameters", nullptr, true);
     auto options = default_accumulator_options();
-    options.nonfinite_policy = GRADSTEP_NONFINITE_SKIP;
+    options.nonfinite = GRADSTEP_NONFINITE_SKIP;
     unsupported("accumulator: skips micro-batches by what this rank has of them", &options, false);
-    options.nonfinite_policy = GRADSTEP_NONFINITE_NONE;
+    options.nonfinite = GRADSTEP_NONFINITE_NONE;
     options.trigger = GRADSTEP_TRIGGER_MIN_WEIGHT;
     options.mode = GRADSTEP_ACCUMULATE_WEIGHTED;
     options.min_weight = 1;
@@ -141,7 +141,7 @@ TEST(UpdaterOfParts, WhatEndsWindowsOnSomeRanksAloneIsRefused) {
 
 TEST(UpdaterOfParts, IsNotRecovered) {
   run_ranks(2, [](Communicator& comm) {
-    Job job(PartsModel(by_rows(2)[static_cast<std::size_t>(comm.rank())]), nullptr, 0);
+    PartsJob job(PartsModel(by_rows(2)[static_cast<std::size_t>(comm.rank())]), nullptr, 0);
     attach_parts(*job.optimizer, &comm);
     job.train(0);
     std::vector<gradstep_tensor> p;
