@@ -113,16 +113,19 @@ TEST(UpdaterOfParts, WithoutAReducerTheNormIsThatOfTheWhole) {
 }
 
 TEST(UpdaterOfParts, WhatEndsWindowsOnSomeRanksAloneIsRefused) {
-  run_ranks(2, [](Communicator& comm) {
+  const Layout layout = halves();
+  run_ranks(4, [&](Communicator& comm) {
+    const auto replicas = comm.split(comm.rank() % 2, comm.rank() / 2, comm.deadline());
     const auto unsupported = [&](const std::string& text, const gradstep_accumulator_options* accumulator,
                                  bool reduces) {
-      PartsJob job(PartsModel(by_rows(2)[static_cast<std::size_t>(comm.rank())]), nullptr, 0);
+      PartsJob job(PartsModel(layout[static_cast<std::size_t>(comm.rank())]), nullptr, 0);
       attach_parts(*job.optimizer, &comm);
       const auto window = accumulator != nullptr
                               ? std::make_shared<Accumulator>(job.context, *accumulator, std::nullopt, job.model.schema)
                               : nullptr;
       const auto reducer =
-          reduces ? std::make_shared<Reducer>(job.context, comm, default_reducer_options(), job.model.schema) : nullptr;
+          reduces ? std::make_shared<Reducer>(job.context, *replicas, default_reducer_options(), job.model.schema)
+                  : nullptr;
       job.updater = std::make_unique<Updater>(job.context, job.optimizer, window, reducer, default_updater_options());
       expect_error(GRADSTEP_ERR_UNSUPPORTED, text, [&] { job.push(); });
     };
