@@ -116,9 +116,10 @@ TEST(UpdaterOfParts, WhatEndsWindowsOnSomeRanksAloneIsRefused) {
   const Layout layout = halves();
   run_ranks(4, [&](Communicator& comm) {
     const auto replicas = comm.split(comm.rank() % 2, comm.rank() / 2, comm.deadline());
+    const auto own = layout[static_cast<std::size_t>(comm.rank())];
     const auto unsupported = [&](const std::string& text, const gradstep_accumulator_options* accumulator,
                                  bool reduces) {
-      PartsJob job(PartsModel(layout[static_cast<std::size_t>(comm.rank())]), nullptr, 0);
+      PartsJob job(PartsModel(own), nullptr, 0);
       attach_parts(*job.optimizer, &comm);
       const auto window = accumulator != nullptr
                               ? std::make_shared<Accumulator>(job.context, *accumulator, std::nullopt, job.model.schema)
