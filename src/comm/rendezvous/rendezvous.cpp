@@ -109,8 +109,8 @@ std::vector<char> Rendezvous::meet(std::span<const char> own, std::size_t length
   publish(own);
   try {
     find_peers(deadline);
-  } catch (...) {
-    withdraw();
+  } catch (const Error& error) {
+    if (error.status() != GRADSTEP_ERR_MISMATCH) withdraw();  // a peer of other options is to see them
     throw;
   }
   std::vector<char> addresses(own.begin(), own.end());
