@@ -53,33 +53,34 @@ def table(world: World) -> Iterator[str]:
         ratio = f"{peer['best'] / row['best']:.2f}" if ours and peer else ""
         error = f"{row['error_by_rounds']:+.0%}" if ours else ""
         yield (
-            f"| {name_of(row)} | {row['best'] * 1e3:.0f} | {ratio} | {row['wire_bytes'] / 1e6:.1f} "
+            f"| {name_of(row)} | {row['best'] * 1e3:.3g} | {ratio} | {row['wire_bytes'] / 1e6:.3g} "
             f"| {row['of_limit']:.2f} | {error} |"
         )
 
 
 def section(world: World) -> Iterator[str]:
     hosts, ranks = world["hosts"], world["ranks_per_host"]
-    yield f"## {hosts} hosts of {ranks} {'rank' if ranks == 1 else 'ranks'}, {link(world)}"
+    size = "large" if world["side"] >= 1024 else "small"
+    yield f"## {hosts} hosts of {ranks} {'rank' if ranks == 1 else 'ranks'}, {link(world)}, {size} gradients"
     yield ""
-    yield paragraph(f"""{world["processors"]} processors, {world["processor"]}, for all ranks; a load of
-        {world["load"][0]:.1f} before.""")
+    megabytes = 4 * world["tensors"] * world["side"] ** 2 / 1e6
+    yield paragraph(f"""{world["tensors"]} gradients of {world["side"]} x {world["side"]} ({megabytes:.3g} MB);
+        {world["processors"]} processors, {world["processor"]}, for all ranks; a load of {world["load"][0]:.1f}
+        before.""")
     yield ""
     yield from table(world)
     yield ""
 
 
 def page(worlds: list[World]) -> Iterator[str]:
-    first = worlds[0]
-    megabytes = 4 * first["tensors"] * first["side"] ** 2 / 1e6
     yield "# Windows over slow links, measured"
     yield ""
     yield "<!-- Written by scripts/generate from benchmarks/recorded/network.json. -->"
     yield ""
-    yield paragraph(f"""Every mode of a reducer reduces {first["tensors"]} gradients of {first["side"]} x
-        {first["side"]} f32 ({megabytes:.0f} MB). Beside it in the same run are PyTorch's gloo all-reduce and its fp16
-        and PowerSGD hooks. The hosts are made on one machine, with real TCP over links of the given speed and delay. A
-        window begins on all ranks at once, and ends when the last one has its gradients.""")
+    yield paragraph("""Every mode of a reducer reduces a list of square f32 gradients. Beside it in the same run are
+        PyTorch's gloo all-reduce and its fp16 and PowerSGD hooks. The hosts are made on one machine, with real TCP over
+        links of the given speed and delay. A window begins on all ranks at once, and ends when the last one has its
+        gradients.""")
     yield ""
     yield from COLUMNS.splitlines()
     yield ""
@@ -95,5 +96,7 @@ def page(worlds: list[World]) -> Iterator[str]:
 
 def generated() -> dict[Path, str]:
     worlds = json.loads(RECORD.read_text())["worlds"]
-    ordered = sorted(worlds, key=lambda world: (-world["bandwidth"], world["delay"], -world["ranks_per_host"]))
+    ordered = sorted(
+        worlds, key=lambda world: (-world["bandwidth"], world["delay"], -world["ranks_per_host"], -world["side"])
+    )
     return {PAGE: "\n".join(page(ordered)) + "\n"}
