@@ -38,6 +38,10 @@ def link(world: World) -> str:
     return f"{speed}, {delay * 1e3:g} ms"
 
 
+def number(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def name_of(row: Row) -> str:
     modes = sorted({bucket["mode"] for bucket in row["buckets"]})
     return f"auto: {', '.join(modes)}" if row["way"] == "auto" else row["way"]
@@ -53,7 +57,7 @@ def table(world: World) -> Iterator[str]:
         ratio = f"{peer['best'] / row['best']:.2f}" if ours and peer else ""
         error = f"{row['error_by_rounds']:+.0%}" if ours else ""
         yield (
-            f"| {name_of(row)} | {row['best'] * 1e3:.3g} | {ratio} | {row['wire_bytes'] / 1e6:.3g} "
+            f"| {name_of(row)} | {number(row['best'] * 1e3)} | {ratio} | {number(row['wire_bytes'] / 1e6)} "
             f"| {row['of_limit']:.2f} | {error} |"
         )
 
