@@ -25,12 +25,26 @@ public record Parameter(
    */
   public record Part(long[] wholeShape, long... offset) {}
 
-  /** Checks that the part has the axes of the parameter. */
+  /**
+   * Checks that the part has the axes of the parameter.
+   *
+   * @param name unique in the model; null is "param.&lt;index&gt;"
+   * @param dtype F32, F64, F16 or BF16
+   * @param device where the parameter and its gradients are
+   * @param group from 0: selects hyper-parameters
+   * @param mayBeUnused whether some rank may have no gradient for it in some window
+   * @param part which part of a whole it is; null = it is whole
+   * @param shape extents
+   */
   public Parameter {
-    if (part != null && (part.wholeShape.length != shape.length || part.offset.length != shape.length)) {
-      throw new IllegalArgumentException("part: has " + part.wholeShape.length + " and " + part.offset.length
-          + " axes, expected " + shape.length + ", those of the shape");
+    if (part != null && (axes(part.wholeShape) != shape.length || axes(part.offset) != shape.length)) {
+      throw new IllegalArgumentException("parameter '" + name + "': the part has " + axes(part.wholeShape) + " and "
+          + axes(part.offset) + " axes, expected " + shape.length + ", those of the shape");
     }
+  }
+
+  private static int axes(long[] extents) {
+    return extents == null ? 0 : extents.length;
   }
 
   /**
