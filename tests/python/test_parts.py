@@ -75,7 +75,7 @@ def test_parts_are_stepped_while_they_are_attached():
     [
         (((6, 5), (5, 0)), gradstep.InvalidArgument, r"a part of shape \(3,5\) at offset \(5,0\) is not inside"),
         (((6,), (0, 0)), gradstep.InvalidArgument, r"parts\[0\]\[0\]: 1 entries, expected 2"),
-        (((6, 5),), gradstep.InvalidArgument, r"parts\[0\]\[0\]: 1 entries, expected 2"),
+        (((6, 5),), gradstep.InvalidArgument, r"parts\[0\]: 1 entries, expected 2"),
         (((6, "a"), (0, 0)), gradstep.InvalidArgument, r"parts\[0\]"),
     ],
 )

@@ -51,7 +51,8 @@ class UpdaterOptions(TypedDict, total=False):
     outer_fragments: Annotated[
         int,
         Keyword(
-            "parts of the model whose rounds end in turn, of the reducer's buckets; a divisor of sync_steps", ">= 1"
+            "parts of the model whose rounds end in turn, of the reducer's buckets; a divisor of sync_steps, 0 as 1",
+            ">= 0",
         ),
     ]
     outer_delay: Annotated[
