@@ -59,7 +59,7 @@ StepOutcome Optimizer::step(const StepBuffers& buffers, const StepGuards& guards
   const Phase phase("step", {{"parameters", static_cast<std::int64_t>(schema().size())}});
   take(buffers);
   check_state_is_whole();
-  check_parts_are_attached();
+  check_parts_are_attached(schema(), is_sharded());
   numbers_.take();
   numbers_.begin(buffers_.grads, guards);
   apply_guarded(guards.clip_value);

@@ -30,6 +30,11 @@ struct Box {
 void for_each_run(std::span<const std::int64_t> whole, const Box& box,
                   FunctionRef<void(std::int64_t begin, std::int64_t count)> run);
 
+/// Throws UNSUPPORTED where parameters are parts of wholes.
+void check_has_no_parts(const Schema& schema);
+/// Throws INVALID_STATE where parameters are parts of wholes, unless the ranks that have the others are attached.
+void check_parts_are_attached(const Schema& schema, bool is_attached);
+
 class Parts {
  public:
   /// With room for what exchange() brings.

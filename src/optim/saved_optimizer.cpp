@@ -148,7 +148,7 @@ void append_recoded(const StoredState& codes, const std::byte* from_codes, const
 
 SavedPart save_optimizer(Optimizer& optimizer) {
   optimizer.check_state_is_whole();
-  optimizer.check_parts_are_attached();
+  check_parts_are_attached(optimizer.schema(), optimizer.is_sharded());
   const Schema& schema = optimizer.schema();
   SavedPart part;
   save_parameters(part, schema, SavedShapes::of_wholes);

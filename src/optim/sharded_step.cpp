@@ -11,6 +11,7 @@
 #include "comm/compare_ranks.h"
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/shape.h"
 #include "core/trace.h"
 #include "optim/optimizer.h"
 #include "optim/state_holdings.h"
@@ -48,6 +49,24 @@ std::string state_fact_text(std::size_t i) {
   if (i < kRuleFact) return Schema::kDigestWords[i - kSchemaFact];
   if (i == kRuleFact) return "the rule or its options";
   return i == kStepFact ? "the step count" : "the reducer's buckets";
+}
+
+/// Throws UNSUPPORTED, on all ranks alike, for what a rule cannot do with parts.
+void check_rule_takes(const Parts& parts, const Schema& schema, const Dealing& dealing, const StateStore& store,
+                      const char* rule) {
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    if (!parts.is_divided(i)) continue;
+    const std::string whole = shape_text(schema[i].whole_shape());
+    if (dealing.is_whole || dealing.is_undivided(i)) {
+      fail(GRADSTEP_ERR_UNSUPPORTED, "parameter '{}': {} steps whole tensors, and the ranks have parts of {}",
+           schema[i].name, rule, whole);
+    }
+    for (std::size_t slot = 0; slot < store.slots(i); ++slot) {
+      if (!store.tensor(i, slot).is_coded()) continue;  // active or not: momentum may become so
+      fail(GRADSTEP_ERR_UNSUPPORTED, "parameter '{}': state in 8-bit codes cannot be saved by parts of {}",
+           schema[i].name, whole);
+    }
+  }
 }
 
 }  // namespace
@@ -228,7 +247,7 @@ std::unique_ptr<Sharding> Optimizer::prepare_to_deal(const std::shared_ptr<Commu
     if (dealing.in_parts) {
       parts = std::make_unique<Parts>(schema(), channel->world_size());
     } else {
-      check_has_no_parts();
+      check_has_no_parts(schema());
       next = std::make_unique<Sharding>(*context(), site(), channel, schema(), options, dealing);
     }
     const std::int64_t steps = handover != nullptr ? handover->steps : step_count();
@@ -243,7 +262,7 @@ std::unique_ptr<Sharding> Optimizer::prepare_to_deal(const std::shared_ptr<Commu
       compare_ranks(*channel, values, [&](std::size_t i) { return hyper_parameters().fact_text(i); }, deadline, room);
     if (!dealing.in_parts) return;
     parts->exchange(*channel, schema(), deadline);
-    check_parts(*parts);
+    check_rule_takes(*parts, schema(), dealing, store(), kind());
     next = std::make_unique<Sharding>(*context(), site(), channel, schema(), options, dealing, std::move(parts));
   });
   try {

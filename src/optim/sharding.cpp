@@ -65,8 +65,8 @@ Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Com
       parameters_(site, data_, arena_),
       partials_(site, data_) {
   own_norm_.work = &own_work_;
-  if (parts_) options_.gradients = exchange_.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
   if (parts_) {
+    options_.gradients = exchange_.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
     partials_.deal(schema, *parts_, comm_->rank(), is_whole());
   } else {
     partials_.deal(schema, slices_, comm_->rank(), is_whole());

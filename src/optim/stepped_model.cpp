@@ -33,37 +33,6 @@ void SteppedModel::check_gives_updates() const {
   }
 }
 
-void SteppedModel::check_parts_are_attached() const {
-  if (is_sharded() || !schema().has_parts()) return;
-  const auto part = std::ranges::find_if(schema(), &Parameter::is_part);
-  fail(GRADSTEP_ERR_INVALID_STATE, "parameter '{}': is a part of {}: attach the ranks that have the others first",
-       part->name, shape_text(part->whole_shape()));
-}
-
-void SteppedModel::check_has_no_parts() const {
-  if (!schema().has_parts()) return;
-  const auto part = std::ranges::find_if(schema(), &Parameter::is_part);
-  fail(GRADSTEP_ERR_UNSUPPORTED,
-       "parameter '{}': is a part of {}, expected whole parameters: attach_shards takes parts", part->name,
-       shape_text(part->whole_shape()));
-}
-
-void SteppedModel::check_parts(const Parts& parts) const {
-  const Dealing dealing = dealing_by({});
-  for (std::size_t i = 0; i < schema().size(); ++i) {
-    if (!parts.is_divided(i)) continue;
-    if (dealing.is_whole || dealing.is_undivided(i)) {
-      fail(GRADSTEP_ERR_UNSUPPORTED, "parameter '{}': {} steps whole tensors, and the ranks have parts of {}",
-           schema()[i].name, kind(), shape_text(schema()[i].whole_shape()));
-    }
-    for (std::size_t slot = 0; slot < store().slots(i); ++slot) {
-      if (!store().tensor(i, slot).is_coded()) continue;  // active or not: momentum may become so
-      fail(GRADSTEP_ERR_UNSUPPORTED, "parameter '{}': state in 8-bit codes cannot be saved by parts of {}",
-           schema()[i].name, shape_text(schema()[i].whole_shape()));
-    }
-  }
-}
-
 std::int64_t SteppedModel::own_bytes() const {
   return (is_sharded() ? sharding_->bytes() : 0) + static_cast<std::int64_t>(state_.bytes()) +
          static_cast<std::int64_t>(work_.chunks().size() * (sizeof(Chunk) + sizeof(double)) + schema_.own_bytes());

@@ -44,8 +44,6 @@ class SteppedModel {
   HostState state() { return HostState(*this); }
   /// Throws UNSUPPORTED if deltas cannot be given out instead of stepping in place.
   void check_gives_updates() const;
-  /// Throws INVALID_STATE where parameters are parts of wholes, and the ranks that have the others are not known.
-  void check_parts_are_attached() const;
 
  protected:
   /// What tells optimizers apart.
@@ -120,10 +118,6 @@ class SteppedModel {
   Dealing dealing_by(std::vector<std::vector<std::size_t>> groups) const {
     return {undivided_, std::move(groups), traits_.steps_whole};
   }
-  /// Throws UNSUPPORTED where parameters are parts of wholes.
-  void check_has_no_parts() const;
-  /// What this rule cannot do with parts: throws UNSUPPORTED, on all ranks alike.
-  void check_parts(const Parts& parts) const;
   /// Collective among the ranks that share the state. Makes ready, aside, what is to be elsewhere under `next`, with
   /// its numbers if `keep`. A rank that fails leaves no other one in an exchange. With a handover it is collective over
   /// the ranks of `next` too, and throws INVALID_STATE on all of them where a part of the state is gone.
