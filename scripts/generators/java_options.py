@@ -24,6 +24,7 @@ HEAD = """\
 package org.gradstep;
 
 """
+HEAD_OF_HEADERS = HEAD.replace("@SOURCE@", "include/c_api/gradstep")
 ENUM = """\
 @ABOUT@
 public enum @NAME@ {
@@ -48,13 +49,8 @@ OF = """
 """
 OPTIONS = """\
 @ABOUT@
-public final class @NAME@@EXTENDS@ {
-  private final Settings<@NAME@Struct> settings;
-
-  private @NAME@(Settings<@NAME@Struct> settings) {
-    this.settings = settings;
-  }
-
+public final class @NAME@ extends @BASE@ {
+@MEMBERS@
   /**
    * Begins with @BEGIN@.
    *
@@ -64,20 +60,6 @@ public final class @NAME@@EXTENDS@ {
     return new Builder()@GIVEN@;
   }
 
-  /**
-   * The options that were given.
-   *
-   * @return by their names
-   */
-  public Map<String, Object> options() {
-    return settings.values();
-  }
-
-  @Override
-  public String toString() {
-    return "@NAME@" + settings.values();
-  }
-@CONVERT@
   /** Collects options; what is not given has the library's default. */
   public static final class Builder {
     private final Settings<@NAME@Struct> settings = new Settings<>();
@@ -90,27 +72,33 @@ public final class @NAME@@EXTENDS@ {
      * @return immutable
      */
     public @NAME@ build() {
-      return new @NAME@(settings.copy());
+      return new @NAME@(settings);
     }
 @SETTERS@
   }
 }
 """
-STRUCT = """
-  /** What a call reads; null stands for the defaults. */
-  static @NAME@Struct struct(@NAME@ options) {
-    return options == null ? null : options.settings.write(new @NAME@Struct());
+STRUCT = """\
+  private @NAME@(Settings<@NAME@Struct> given) {
+    super(given, @NAME@Struct::new);
   }
 """
-RULE = """
+SHAMPOO = """\
+  private final Settings<ShampooOptionsStruct> settings;
+
+  private ShampooOptions(Settings<ShampooOptionsStruct> given) {
+    super(given.values());
+    settings = given.copy();
+  }
+
   @Override
   long create(long context, long parameters, long n) {
-    return core.optimizer_create_@RULE@(context, settings.write(new @NAME@Struct()), parameters, n);
+    return core.optimizer_create_shampoo(context, settings.write(new ShampooOptionsStruct()), parameters, n);
   }
 
   @Override
   long stateBytes(long parameters, long n) {
-    return core.@RULE@_state_bytes(settings.write(new @NAME@Struct()), parameters, n);
+    return core.shampoo_state_bytes(settings.write(new ShampooOptionsStruct()), parameters, n);
   }
 """
 SETTER = """
@@ -166,9 +154,7 @@ USERS = {
     "gradstep_status_code": "Reasons of {@link GradstepException}.",
 }
 NAMES = {
-    "gradstep_adagrad_options": "AdaGradOptions",
     "gradstep_comm_options": "CommunicatorOptions",
-    "gradstep_rmsprop_options": "RmsPropOptions",
     "gradstep_status_code": "Status",
 }
 # Fields that are arguments of what takes the options.
@@ -258,7 +244,7 @@ def enum_text(found: Enum) -> str:
         "OF": OF if found.name in RESULTS else "",
         "NAME": name,
     }
-    return filled(HEAD.replace("@SOURCE@", "include/c_api/gradstep") + ENUM, words)
+    return filled(HEAD_OF_HEADERS + ENUM, words)
 
 
 def setter(name: str, c_type: str, word: str | None, comment: str) -> str:
@@ -289,28 +275,25 @@ def setter(name: str, c_type: str, word: str | None, comment: str) -> str:
 
 
 def options_text(found: Struct) -> str:
-    name, rule = java_name(found.name), found.name.removeprefix("gradstep_").removesuffix("_options")
-    is_rule = any(each.name == "learning_rate" for each in found.fields or ())
+    name = java_name(found.name)
+    is_rule = found.name == "gradstep_shampoo_options"
     fields = [each for each in fields_of(found) if each[0] not in ARGUMENTS and each[1] not in HANDLES]
     setters = "\n".join(setter(*each) for each in fields)
-    imports = {"java.util.Map"}
-    imports |= {"java.time.Duration"} if "Duration" in setters else set()
+    imports = {"java.time.Duration"} if "Duration" in setters else set()
     imports |= {"java.util.Set"} if "Set<" in setters else set()
     words = {
         "ABOUT": comment_of(about(found) + " Immutable."),
-        "EXTENDS": " extends OptimizerOptions" if is_rule else "",
+        "BASE": "OptimizerOptions" if is_rule else "StructOptions<@NAME@Struct>",
+        "MEMBERS": SHAMPOO if is_rule else STRUCT,
         "BEGIN": "what must be given" if is_rule else "the defaults",
         "PARAMS": "   * @param learningRate step size\n" if is_rule else "",
         "REQUIRED": "double learningRate" if is_rule else "",
         "GIVEN": ".learningRate(learningRate)" if is_rule else "",
-        "CONVERT": RULE if is_rule else STRUCT,
         "SETTERS": setters,
-        "RULE": rule,
         "NAME": name,
     }
-    head = HEAD.replace("@SOURCE@", "include/c_api/gradstep")
-    head += "".join(f"import {each};\n" for each in sorted(imports)) + "\n"
-    return filled(head + OPTIONS, words)
+    imported = "".join(f"import {each};\n" for each in sorted(imports))
+    return filled(HEAD_OF_HEADERS + imported + ("\n" if imported else "") + OPTIONS, words)
 
 
 def generated() -> dict[Path, str]:

@@ -7,18 +7,14 @@ namespace gradstep {
 bool step_reduced(Optimizer& optimizer, Reducer* reducer, const StepBuffers& buffers, StepGuards guards,
                   bool is_agreed) {
   const bool in_slices = reducer != nullptr && reducer->layout().is_dealt();
-  // The optimizer finds the norm of the wholes.
-  const bool has_parts = optimizer.is_sharded() && optimizer.sharding()->parts() != nullptr;
   const bool needs_norm = guards.max_norm > 0 || guards.skip_nonfinite;
-  if (guards.norm == nullptr && reducer != nullptr && !in_slices && !has_parts && needs_norm)
-    guards.norm = reducer->norm();
+  if (guards.norm == nullptr && reducer != nullptr && !in_slices && needs_norm) guards.norm = reducer->norm();
   if (optimizer.is_sharded()) {
     // The reducer has done what a sharded step would do with gradients of its own.
     GradientExchange reduced = optimizer.sharding()->default_exchange();
     reduced.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
     reduced.in_slices = in_slices;
-    reduced.is_agreed =
-        is_agreed && !has_parts && optimizer.sharding()->comm().world_size() == reducer->comm().world_size();
+    reduced.is_agreed = is_agreed && optimizer.sharding()->comm().world_size() == reducer->comm().world_size();
     return optimizer.step_sharded(buffers, guards, reduced).applied;
   }
   const bool applied = optimizer.step(buffers, guards).applied;

@@ -4,14 +4,10 @@
 // Written by scripts/generate from include/c_api/gradstep.
 package org.gradstep;
 
-import java.util.Map;
-
 /** Options of {@link Accumulator}. Immutable. */
-public final class AccumulatorOptions {
-  private final Settings<AccumulatorOptionsStruct> settings;
-
-  private AccumulatorOptions(Settings<AccumulatorOptionsStruct> settings) {
-    this.settings = settings;
+public final class AccumulatorOptions extends StructOptions<AccumulatorOptionsStruct> {
+  private AccumulatorOptions(Settings<AccumulatorOptionsStruct> given) {
+    super(given, AccumulatorOptionsStruct::new);
   }
 
   /**
@@ -21,25 +17,6 @@ public final class AccumulatorOptions {
    */
   public static Builder builder() {
     return new Builder();
-  }
-
-  /**
-   * The options that were given.
-   *
-   * @return by their names
-   */
-  public Map<String, Object> options() {
-    return settings.values();
-  }
-
-  @Override
-  public String toString() {
-    return "AccumulatorOptions" + settings.values();
-  }
-
-  /** What a call reads; null stands for the defaults. */
-  static AccumulatorOptionsStruct struct(AccumulatorOptions options) {
-    return options == null ? null : options.settings.write(new AccumulatorOptionsStruct());
   }
 
   /** Collects options; what is not given has the library's default. */
@@ -54,7 +31,7 @@ public final class AccumulatorOptions {
      * @return immutable
      */
     public AccumulatorOptions build() {
-      return new AccumulatorOptions(settings.copy());
+      return new AccumulatorOptions(settings);
     }
 
     /**

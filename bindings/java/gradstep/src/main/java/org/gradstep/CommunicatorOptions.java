@@ -5,14 +5,11 @@
 package org.gradstep;
 
 import java.time.Duration;
-import java.util.Map;
 
 /** Options of {@link Communicator}. Immutable. */
-public final class CommunicatorOptions {
-  private final Settings<CommunicatorOptionsStruct> settings;
-
-  private CommunicatorOptions(Settings<CommunicatorOptionsStruct> settings) {
-    this.settings = settings;
+public final class CommunicatorOptions extends StructOptions<CommunicatorOptionsStruct> {
+  private CommunicatorOptions(Settings<CommunicatorOptionsStruct> given) {
+    super(given, CommunicatorOptionsStruct::new);
   }
 
   /**
@@ -22,25 +19,6 @@ public final class CommunicatorOptions {
    */
   public static Builder builder() {
     return new Builder();
-  }
-
-  /**
-   * The options that were given.
-   *
-   * @return by their names
-   */
-  public Map<String, Object> options() {
-    return settings.values();
-  }
-
-  @Override
-  public String toString() {
-    return "CommunicatorOptions" + settings.values();
-  }
-
-  /** What a call reads; null stands for the defaults. */
-  static CommunicatorOptionsStruct struct(CommunicatorOptions options) {
-    return options == null ? null : options.settings.write(new CommunicatorOptionsStruct());
   }
 
   /** Collects options; what is not given has the library's default. */
@@ -55,7 +33,7 @@ public final class CommunicatorOptions {
      * @return immutable
      */
     public CommunicatorOptions build() {
-      return new CommunicatorOptions(settings.copy());
+      return new CommunicatorOptions(settings);
     }
 
     /**

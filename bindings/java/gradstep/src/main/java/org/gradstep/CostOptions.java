@@ -4,14 +4,10 @@
 // Written by scripts/generate from include/c_api/gradstep.
 package org.gradstep;
 
-import java.util.Map;
-
 /** Options of {@link Cost#predict}. Immutable. */
-public final class CostOptions {
-  private final Settings<CostOptionsStruct> settings;
-
-  private CostOptions(Settings<CostOptionsStruct> settings) {
-    this.settings = settings;
+public final class CostOptions extends StructOptions<CostOptionsStruct> {
+  private CostOptions(Settings<CostOptionsStruct> given) {
+    super(given, CostOptionsStruct::new);
   }
 
   /**
@@ -21,25 +17,6 @@ public final class CostOptions {
    */
   public static Builder builder() {
     return new Builder();
-  }
-
-  /**
-   * The options that were given.
-   *
-   * @return by their names
-   */
-  public Map<String, Object> options() {
-    return settings.values();
-  }
-
-  @Override
-  public String toString() {
-    return "CostOptions" + settings.values();
-  }
-
-  /** What a call reads; null stands for the defaults. */
-  static CostOptionsStruct struct(CostOptions options) {
-    return options == null ? null : options.settings.write(new CostOptionsStruct());
   }
 
   /** Collects options; what is not given has the library's default. */
@@ -54,7 +31,7 @@ public final class CostOptions {
      * @return immutable
      */
     public CostOptions build() {
-      return new CostOptions(settings.copy());
+      return new CostOptions(settings);
     }
 
     /**

@@ -4,14 +4,10 @@
 // Written by scripts/generate from include/c_api/gradstep.
 package org.gradstep;
 
-import java.util.Map;
-
 /** Options of {@link StatefulHandle#load(java.nio.file.Path, LoadOptions)}. Immutable. */
-public final class LoadOptions {
-  private final Settings<LoadOptionsStruct> settings;
-
-  private LoadOptions(Settings<LoadOptionsStruct> settings) {
-    this.settings = settings;
+public final class LoadOptions extends StructOptions<LoadOptionsStruct> {
+  private LoadOptions(Settings<LoadOptionsStruct> given) {
+    super(given, LoadOptionsStruct::new);
   }
 
   /**
@@ -21,25 +17,6 @@ public final class LoadOptions {
    */
   public static Builder builder() {
     return new Builder();
-  }
-
-  /**
-   * The options that were given.
-   *
-   * @return by their names
-   */
-  public Map<String, Object> options() {
-    return settings.values();
-  }
-
-  @Override
-  public String toString() {
-    return "LoadOptions" + settings.values();
-  }
-
-  /** What a call reads; null stands for the defaults. */
-  static LoadOptionsStruct struct(LoadOptions options) {
-    return options == null ? null : options.settings.write(new LoadOptionsStruct());
   }
 
   /** Collects options; what is not given has the library's default. */
@@ -54,7 +31,7 @@ public final class LoadOptions {
      * @return immutable
      */
     public LoadOptions build() {
-      return new LoadOptions(settings.copy());
+      return new LoadOptions(settings);
     }
 
     /**

@@ -4,15 +4,12 @@
 // Written by scripts/generate from include/c_api/gradstep.
 package org.gradstep;
 
-import java.util.Map;
 import java.util.Set;
 
 /** Options of {@link Reducer}. Immutable. */
-public final class ReducerOptions {
-  private final Settings<ReducerOptionsStruct> settings;
-
-  private ReducerOptions(Settings<ReducerOptionsStruct> settings) {
-    this.settings = settings;
+public final class ReducerOptions extends StructOptions<ReducerOptionsStruct> {
+  private ReducerOptions(Settings<ReducerOptionsStruct> given) {
+    super(given, ReducerOptionsStruct::new);
   }
 
   /**
@@ -22,25 +19,6 @@ public final class ReducerOptions {
    */
   public static Builder builder() {
     return new Builder();
-  }
-
-  /**
-   * The options that were given.
-   *
-   * @return by their names
-   */
-  public Map<String, Object> options() {
-    return settings.values();
-  }
-
-  @Override
-  public String toString() {
-    return "ReducerOptions" + settings.values();
-  }
-
-  /** What a call reads; null stands for the defaults. */
-  static ReducerOptionsStruct struct(ReducerOptions options) {
-    return options == null ? null : options.settings.write(new ReducerOptionsStruct());
   }
 
   /** Collects options; what is not given has the library's default. */
@@ -55,7 +33,7 @@ public final class ReducerOptions {
      * @return immutable
      */
     public ReducerOptions build() {
-      return new ReducerOptions(settings.copy());
+      return new ReducerOptions(settings);
     }
 
     /**

@@ -11,11 +11,10 @@ import java.util.Map;
 /** A rule with its options: {@link LionOptions} and others, for {@link Optimizer#create}. Immutable. */
 public abstract class RuleOptions extends OptimizerOptions {
   private final String rule;
-  private final Map<String, Object> options;
 
   RuleOptions(String rule, Builder<?> builder) {
+    super(builder.options);
     this.rule = rule;
-    options = Map.copyOf(builder.options);
   }
 
   /**
@@ -27,28 +26,14 @@ public abstract class RuleOptions extends OptimizerOptions {
     return rule;
   }
 
-  /**
-   * The options that were given.
-   *
-   * @return by the names of the C library, as {@link Optimizer#byName} takes them
-   */
-  public Map<String, Object> options() {
-    return options;
-  }
-
-  @Override
-  public String toString() {
-    return getClass().getSimpleName() + options;
-  }
-
   @Override
   long create(long context, long parameters, long n) {
-    return Optimizer.lend(options, list -> core.create_optimizer(context, rule, list, parameters, n));
+    return Optimizer.lend(options(), list -> core.create_optimizer(context, rule, list, parameters, n));
   }
 
   @Override
   long stateBytes(long parameters, long n) {
-    return Optimizer.lend(options, list -> core.rule_state_bytes(rule, list, parameters, n));
+    return Optimizer.lend(options(), list -> core.rule_state_bytes(rule, list, parameters, n));
   }
 
   /**

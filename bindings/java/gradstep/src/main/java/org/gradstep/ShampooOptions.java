@@ -4,8 +4,6 @@
 // Written by scripts/generate from include/c_api/gradstep.
 package org.gradstep;
 
-import java.util.Map;
-
 /**
  * Distributed Shampoo (Gupta, Koren and Singer 2018; Anil et al. 2020). f64 parameters have their state, statistics,
  * roots and bases in f64, and their arithmetic; root_precision and product_precision do not concern them. Others are
@@ -14,32 +12,9 @@ import java.util.Map;
 public final class ShampooOptions extends OptimizerOptions {
   private final Settings<ShampooOptionsStruct> settings;
 
-  private ShampooOptions(Settings<ShampooOptionsStruct> settings) {
-    this.settings = settings;
-  }
-
-  /**
-   * Begins with what must be given.
-   *
-   * @param learningRate step size
-   * @return the builder
-   */
-  public static Builder builder(double learningRate) {
-    return new Builder().learningRate(learningRate);
-  }
-
-  /**
-   * The options that were given.
-   *
-   * @return by their names
-   */
-  public Map<String, Object> options() {
-    return settings.values();
-  }
-
-  @Override
-  public String toString() {
-    return "ShampooOptions" + settings.values();
+  private ShampooOptions(Settings<ShampooOptionsStruct> given) {
+    super(given.values());
+    settings = given.copy();
   }
 
   @Override
@@ -50,6 +25,16 @@ public final class ShampooOptions extends OptimizerOptions {
   @Override
   long stateBytes(long parameters, long n) {
     return core.shampoo_state_bytes(settings.write(new ShampooOptionsStruct()), parameters, n);
+  }
+
+  /**
+   * Begins with what must be given.
+   *
+   * @param learningRate step size
+   * @return the builder
+   */
+  public static Builder builder(double learningRate) {
+    return new Builder().learningRate(learningRate);
   }
 
   /** Collects options; what is not given has the library's default. */
@@ -64,7 +49,7 @@ public final class ShampooOptions extends OptimizerOptions {
      * @return immutable
      */
     public ShampooOptions build() {
-      return new ShampooOptions(settings.copy());
+      return new ShampooOptions(settings);
     }
 
     /**

@@ -4,14 +4,10 @@
 // Written by scripts/generate from include/c_api/gradstep.
 package org.gradstep;
 
-import java.util.Map;
-
 /** Options of {@link Optimizer#shard}. Immutable. */
-public final class ShardingOptions {
-  private final Settings<ShardingOptionsStruct> settings;
-
-  private ShardingOptions(Settings<ShardingOptionsStruct> settings) {
-    this.settings = settings;
+public final class ShardingOptions extends StructOptions<ShardingOptionsStruct> {
+  private ShardingOptions(Settings<ShardingOptionsStruct> given) {
+    super(given, ShardingOptionsStruct::new);
   }
 
   /**
@@ -21,25 +17,6 @@ public final class ShardingOptions {
    */
   public static Builder builder() {
     return new Builder();
-  }
-
-  /**
-   * The options that were given.
-   *
-   * @return by their names
-   */
-  public Map<String, Object> options() {
-    return settings.values();
-  }
-
-  @Override
-  public String toString() {
-    return "ShardingOptions" + settings.values();
-  }
-
-  /** What a call reads; null stands for the defaults. */
-  static ShardingOptionsStruct struct(ShardingOptions options) {
-    return options == null ? null : options.settings.write(new ShardingOptionsStruct());
   }
 
   /** Collects options; what is not given has the library's default. */
@@ -54,7 +31,7 @@ public final class ShardingOptions {
      * @return immutable
      */
     public ShardingOptions build() {
-      return new ShardingOptions(settings.copy());
+      return new ShardingOptions(settings);
     }
 
     /**

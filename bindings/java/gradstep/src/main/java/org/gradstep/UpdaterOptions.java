@@ -4,14 +4,10 @@
 // Written by scripts/generate from include/c_api/gradstep.
 package org.gradstep;
 
-import java.util.Map;
-
 /** Options of {@link Updater}. Immutable. */
-public final class UpdaterOptions {
-  private final Settings<UpdaterOptionsStruct> settings;
-
-  private UpdaterOptions(Settings<UpdaterOptionsStruct> settings) {
-    this.settings = settings;
+public final class UpdaterOptions extends StructOptions<UpdaterOptionsStruct> {
+  private UpdaterOptions(Settings<UpdaterOptionsStruct> given) {
+    super(given, UpdaterOptionsStruct::new);
   }
 
   /**
@@ -21,25 +17,6 @@ public final class UpdaterOptions {
    */
   public static Builder builder() {
     return new Builder();
-  }
-
-  /**
-   * The options that were given.
-   *
-   * @return by their names
-   */
-  public Map<String, Object> options() {
-    return settings.values();
-  }
-
-  @Override
-  public String toString() {
-    return "UpdaterOptions" + settings.values();
-  }
-
-  /** What a call reads; null stands for the defaults. */
-  static UpdaterOptionsStruct struct(UpdaterOptions options) {
-    return options == null ? null : options.settings.write(new UpdaterOptionsStruct());
   }
 
   /** Collects options; what is not given has the library's default. */
@@ -54,7 +31,7 @@ public final class UpdaterOptions {
      * @return immutable
      */
     public UpdaterOptions build() {
-      return new UpdaterOptions(settings.copy());
+      return new UpdaterOptions(settings);
     }
 
     /**
@@ -127,10 +104,10 @@ public final class UpdaterOptions {
 
     /**
      * With outer, Streaming DiLoCo (arXiv 2501.18512): the buckets of the reducer are divided into so many parts of
-     * the model, in the order of the parameters: at most the buckets, a divisor of syncSteps; 0 is 1, the default.
-     * Their rounds end in turn, one every syncSteps / outerFragments windows. Each step of outer is one of a
-     * fragment, and counts as one in its schedules; rules that correct their moments by the step count take
-     * stepCounting "parameter".
+     * the model, in the order of the parameters: default 1, 0 counts as 1; a divisor of syncSteps, and at most the
+     * number of buckets. Their rounds end in turn, one every syncSteps / outerFragments windows. Each step of outer
+     * is one of a fragment, and counts as one in its schedules; rules that correct their moments by the step count
+     * take stepCounting "parameter".
      *
      * @param outerFragments the new one
      * @return this
