@@ -246,7 +246,7 @@ struct ScaleFactored {
   }
 
   GRADSTEP_DEVICE static double sum(Block& block, const FactoredTensor<T>& tensor, const double* squares) {
-    const std::int64_t count = (tensor.size + kChunk - 1) / kChunk;
+    const std::int64_t count = chunks_of(tensor.size);
     const double* first = squares + tensor.chunks - count;
     return fold_by_block<double, kThreads>(block, count, block.shared<Shared>().trees,
                                            [&](std::int64_t i) { return block.load(first + i); });

@@ -320,7 +320,7 @@ void orthogonalize_batch(PreparedOrthogonal& form, OrthogonalBatch& batch, const
   T* a = next + count * size;
   T* b = a + count * square;
   square_chunks(batch.norms, 1, squares, queue);
-  launch(queue, count, OrthogonalFactors{matrices, (size + kChunk - 1) / kChunk, batch.form, squares, factors});
+  launch(queue, count, OrthogonalFactors{matrices, chunks_of(size), batch.form, squares, factors});
   launch(queue, chunks.count, NormalizeMatrices<Stored, T>{chunks.chunks, matrices, factors, size, x});
   const bool is_tall = batch.rows > batch.columns;
   Cublas& cublas = *form.cublas;

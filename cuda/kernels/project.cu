@@ -107,7 +107,7 @@ struct MoveFactors {
   GRADSTEP_DEVICE void operator()(Block& block) const {
     if (!matrix.is_made(block)) return;
     auto& shared = block.shared<Shared>();
-    const std::int64_t chunks = (matrix.length + kChunk - 1) / kChunk;
+    const std::int64_t chunks = chunks_of(matrix.length);
     const double* own = matrix.squares + block.index() * chunks;
     const double sum = fold_by_block<double, kThreads>(block, chunks, shared.trees,
                                                        [&](std::int64_t i) { return block.load(own + i); });

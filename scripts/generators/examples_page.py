@@ -32,7 +32,7 @@ def row(readme: Path) -> str:
 
 def lines() -> Iterator[str]:
     yield from ("# Examples", "")
-    yield "Each folder stands alone: copy it and follow its README. The tests run every program."
+    yield "Each folder stands alone: copy it and follow its README. The tests run all programs, the long ones at night."
     readmes = sorted(FOLDER.glob("*/*/README.md"), key=lambda readme: (readme.parent.name != "first_step", readme))
     if unknown := sorted({readme.parent.parent.name for readme in readmes} - set(LANGUAGES)):
         raise SystemExit(f"examples/{unknown[0]}: is no language, expected one of {', '.join(LANGUAGES)}")

@@ -19,6 +19,8 @@ COLUMNS = """\
 - **way**: the reducer's mode; `fp8` is `fp8_e4m3`, `sparse` is `sparse_topk` with `sparsity` 0.01, `powersgd` has its
   rank behind it. `hosts` and `engine` are the `reduction_order`; without them sums go in the order of ranks. `torch` is
   PyTorch's ring.
+- **best ms**: the best of 3 rounds, of 5 for small gradients. Other work ran on the machine: `sparse` and `auto` send
+  equal bytes, and differ by up to a fourth.
 - **PyTorch / gradstep**: time of PyTorch's all-reduce, or of its hook of that kind, divided by gradstep's. Above 1
   gradstep is faster.
 - **MB sent**: by the busiest host, acknowledgements included.
@@ -81,21 +83,25 @@ def page(worlds: list[World]) -> Iterator[str]:
     yield ""
     yield "<!-- Written by scripts/generate from benchmarks/recorded/network.json. -->"
     yield ""
-    yield paragraph("""Every mode of a reducer reduces a list of square f32 gradients. Beside it in the same run are
-        PyTorch's gloo all-reduce and its fp16 and PowerSGD hooks. The hosts are made on one machine, with real TCP over
-        links of the given speed and delay. A window begins on all ranks at once, and ends when the last one has its
-        gradients.""")
+    yield paragraph("""A reducer's modes, all but `sparse_threshold`, `adasum_nway` and `fp8_e5m2`, reduce a list of
+        square f32 gradients. Beside them in the same run are PyTorch's gloo all-reduce and its fp16 and
+        PowerSGD hooks. The hosts are network namespaces of one machine. TCP is the kernel's; a program
+        emulates the links' speed and delay on the same processors. A window begins on all ranks at
+        once, and ends when the last one has its gradients.""")
     yield ""
     yield from COLUMNS.splitlines()
     yield ""
-    yield paragraph("""The ranks share the processors of one machine. Where few bytes are sent, as by `sparse`,
-        `powersgd` and `int4`, their work takes longer than the link; on hosts of their own it would be divided. [What
-        to choose for which network](gradient_sync.md#which-one-for-which-need).""")
+    yield paragraph("""The ranks share the processors of one machine. With large gradients their work takes longer than
+        the link for `sparse` and `powersgd`, and about as long for `int4`; hosts of their own would do
+        it in parallel. With small gradients delays take most of the time. [What to choose for which
+        network](gradient_sync.md#which-one-for-which-need).""")
     yield ""
     for world in worlds:
         yield from section(world)
-    yield paragraph("""Renewed by `benchmarks/network.py --results benchmarks/recorded/network.json`, which needs root
-        and PyTorch, and `scripts/generate`.""")
+    yield paragraph("""Renewed by `benchmarks/network.py` with `--networks 1Gbit/s,100us 1Gbit/s,1ms 1Gbit/s,10ms
+        --results benchmarks/recorded/network.json`, the small gradients with `--networks 1Gbit/s,10ms
+        --tensors 8 --side 128 --rounds 5` and this file, and then `scripts/generate`. The benchmark
+        needs root and PyTorch.""")
 
 
 def generated() -> dict[Path, str]:

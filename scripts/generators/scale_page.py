@@ -97,7 +97,7 @@ def network_section(record: dict[str, Any], name: str) -> Iterator[str]:
     yield ""
     yield from by_ranks("sums", messages(network, record["bucket_elements"], forecasts))
     yield ""
-    yield "Up to which bandwidth of a host's link a mode is faster than `dense` summed in the same way:"
+    yield "A mode is faster than `dense` summed in the same way while a host's link has less bandwidth than this:"
     yield ""
     yield from by_ranks("mode, sums", break_evens(record["break_evens"][name]))
     yield ""

@@ -186,7 +186,7 @@ struct UnitItem {
   double clip = 0;          ///< > 0: units are clipped (kernels/gradient_units.h); 0: their mean is subtracted
   double epsilon = 0;       ///< lower bound of the parameter's norm
 
-  std::int64_t chunks_of_unit() const { return (length + kChunk - 1) / kChunk; }
+  std::int64_t chunks_of_unit() const { return chunks_of(length); }
 };
 
 struct UnitPlan {
@@ -259,7 +259,7 @@ struct ProjectedItem {
   std::int64_t length() const { return is_transposed() ? rows : columns; }
   std::int64_t basis_length() const { return is_transposed() ? columns : rows; }
   /// Partial sums of a factor of R.
-  std::int64_t chunks_of_factor() const { return (length() + kChunk - 1) / kChunk; }
+  std::int64_t chunks_of_factor() const { return chunks_of(length()); }
 };
 
 struct ProjectionPlan {

@@ -26,7 +26,7 @@ class WorkList {
 
   /// An item of which only elements [begin, begin + size) are worked on. `begin` is a multiple of kChunk.
   void append_part(std::int64_t begin, std::int64_t size) {
-    reserve((size + kChunk - 1) / kChunk);
+    reserve(chunks_of(size));
     for (std::int64_t offset = 0; offset < size; offset += kChunk) {
       const std::int64_t left = size - offset;
       chunks_.push_back({items_, static_cast<std::int32_t>(left < kChunk ? left : kChunk), begin + offset});
@@ -37,7 +37,7 @@ class WorkList {
 
   /// An item of `count` runs of `length` elements, each cut for itself.
   void append_runs(std::int64_t count, std::int64_t length) {
-    reserve(count * ((length + kChunk - 1) / kChunk));
+    reserve(count * chunks_of(length));
     for (std::int64_t run = 0; run < count; ++run) {
       for (std::int64_t offset = 0; offset < length; offset += kChunk) {
         const std::int64_t left = length - offset;
@@ -63,7 +63,7 @@ class WorkList {
   template <class Sizes>
   void reserve_for(const Sizes& sizes) {
     std::int64_t more = 0;
-    for (const std::int64_t size : sizes) more += (size + kChunk - 1) / kChunk;
+    for (const std::int64_t size : sizes) more += chunks_of(size);
     reserve(more);
   }
 

@@ -15,7 +15,7 @@ Connection::Connection(std::shared_ptr<Context> context, std::shared_ptr<Engine>
 }
 
 std::int64_t Connection::next_number() {
-  const std::uint64_t place[] = {static_cast<std::uint64_t>(number_), ++parts_};
+  const std::uint64_t place[] = {static_cast<std::uint64_t>(number_), ++numbered_};
   return static_cast<std::int64_t>(hash_bytes(place, sizeof place) >> 32);
 }
 

@@ -26,7 +26,7 @@ class Connection {
   /// Equal on all ranks, and another one for each communicator: by it a timeline knows calls of one collective.
   std::int64_t number() const { return number_; }
   void set_number(std::int64_t number) { number_ = number; }
-  /// For a communicator that all ranks make of this one next.
+  /// A number for the next communicator that all ranks make of this one; each call gives another.
   std::int64_t next_number();
   const std::shared_ptr<Context>& context() const { return context_; }
   Engine& engine() const { return *engine_; }
@@ -59,7 +59,7 @@ class Connection {
   void log_failure() noexcept;
 
   std::int64_t number_ = 0;
-  std::uint32_t parts_ = 0;  // that next_number() has numbered
+  std::uint32_t numbered_ = 0;  // communicators, by next_number()
   std::shared_ptr<Context> context_;
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<Engine> device_engine_;

@@ -46,7 +46,7 @@ class ChunkRunner {
   /// body(first, count) for every chunk of `elements`, likewise.
   template <class Body>
   void for_each_piece(std::int64_t elements, Body body) {
-    const std::int64_t pieces = (elements + kChunk - 1) / kChunk;
+    const std::int64_t pieces = chunks_of(elements);
     const auto piece = [&](std::int64_t i) { body(i * kChunk, std::min(kChunk, elements - i * kChunk)); };
     if (elements <= kSerialElements) {
       for (std::int64_t i = 0; i < pieces; ++i) piece(i);

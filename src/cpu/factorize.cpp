@@ -211,7 +211,7 @@ class Tensor {
 
 /// The sum of squares, as those of any norm.
 double squares_of(Context& context, const Loops& loops, const Array& array, std::vector<double>& room) {
-  const std::int64_t chunks = (array.size + kChunk - 1) / kChunk;
+  const std::int64_t chunks = chunks_of(array.size);
   context.parallel_for(chunks, [&](std::int64_t c) {
     const std::int64_t begin = c * kChunk;
     const auto length = static_cast<std::int32_t>(std::min(kChunk, array.size - begin));

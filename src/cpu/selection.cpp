@@ -46,8 +46,6 @@ std::uint64_t key_of(const Array& data, double threshold) {
                                   : Magnitude<float>::key_of_threshold(threshold);
 }
 
-std::int64_t chunk_count(std::int64_t elements) { return (elements + kChunk - 1) / kChunk; }
-
 /// Grows only, so that what is as large as before costs nothing.
 template <class T>
 T* room(std::vector<T>& numbers, std::int64_t count) {
@@ -58,7 +56,7 @@ T* room(std::vector<T>& numbers, std::int64_t count) {
 /// body(chunk, begin, length) for every chunk of `elements`.
 template <class Body>
 void for_each_chunk(Context& context, std::int64_t elements, Body body) {
-  const std::int64_t chunks = chunk_count(elements);
+  const std::int64_t chunks = chunks_of(elements);
   const auto run = [&](std::int64_t c) {
     const std::int64_t begin = c * kChunk;
     body(static_cast<std::size_t>(c), begin, std::min(kChunk, elements - begin));
@@ -113,7 +111,7 @@ class Selector {
  private:
   /// offsets_[c] = how many elements of all chunks before c reach the key; returns their total.
   std::int64_t count_above(Context& context, const Loops& loops, const Array& data, std::uint64_t key) {
-    const std::int64_t chunks = chunk_count(data.size);
+    const std::int64_t chunks = chunks_of(data.size);
     std::int64_t* offsets = room(offsets_, chunks + 1);
     offsets[0] = 0;
     for_each_chunk(context, data.size, [&](std::size_t c, std::int64_t begin, std::int64_t length) {
@@ -126,7 +124,7 @@ class Selector {
   /// What count_above() has counted.
   const std::int32_t* find_above(Context& context, const Loops& loops, const Array& data, std::uint64_t key) {
     const std::int64_t* offsets = offsets_.data();
-    std::int32_t* indices = room(candidates_, offsets[chunk_count(data.size)]);
+    std::int32_t* indices = room(candidates_, offsets[chunks_of(data.size)]);
     for_each_chunk(context, data.size, [&](std::size_t c, std::int64_t begin, std::int64_t length) {
       if (offsets[c] == offsets[c + 1]) return;
       loops.find_above(data, begin, length, key, /*first=*/0, indices + offsets[c]);
@@ -330,7 +328,7 @@ void sum_sparse(Context& context, const Loops& loops, const SparseSum& job) {
     std::int64_t count = 0;
   };
   const std::int64_t elements = job.end - job.begin;
-  const std::int64_t chunks = chunk_count(elements);
+  const std::int64_t chunks = chunks_of(elements);
   Written* written = room(job.prepared.get<std::vector<Written>>(), chunks);
   for_each_chunk(context, elements, [&](std::size_t c, std::int64_t begin, std::int64_t length) {
     const std::int64_t first = job.begin + begin;

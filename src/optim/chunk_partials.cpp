@@ -7,22 +7,14 @@
 
 namespace gradstep {
 
-namespace {
-
-std::int64_t chunks_of(std::int64_t elements) { return (elements + kChunk - 1) / kChunk; }
-
-}  // namespace
-
 void ChunkPartials::deal(const Schema& schema, const RankSlices& slices, std::int32_t rank, bool is_whole) {
   first_in_schema_ = {0};
   for (const Parameter& parameter : schema) {
     first_in_schema_.push_back(first_in_schema_.back() + chunks_of(parameter.size));
   }
-  deal(slices.size(), rank, [&](std::size_t r, std::size_t i) -> Share {
+  deal(slices.size(), rank, is_whole, [&](std::size_t r, std::size_t i) -> Share {
     return {slices[r][i].begin / kChunk, chunks_of(slices[r][i].size)};
   });
-  if (!is_whole) return make_room();
-  runs_.clear();
 }
 
 void ChunkPartials::deal(const Schema& schema, const Parts& parts, std::int32_t rank, bool is_whole) {
@@ -40,12 +32,10 @@ void ChunkPartials::deal(const Schema& schema, const Parts& parts, std::int32_t 
   first_in_schema_ = {0};
   for (const std::int64_t count : counts) first_in_schema_.push_back(first_in_schema_.back() + count);
   std::ranges::fill(counts, 0);
-  deal(ranks, rank, share);
-  if (!is_whole) return make_room();
-  runs_.clear();
+  deal(ranks, rank, is_whole, share);
 }
 
-void ChunkPartials::deal(std::size_t ranks, std::int32_t rank,
+void ChunkPartials::deal(std::size_t ranks, std::int32_t rank, bool is_whole,
                          FunctionRef<Share(std::size_t rank, std::size_t parameter)> share) {
   counts_.assign(ranks, 0);
   rank_bytes_.resize(ranks);
@@ -68,10 +58,8 @@ void ChunkPartials::deal(std::size_t ranks, std::int32_t rank,
       }
     }
   }
-}
-
-void ChunkPartials::make_room() {
-  if (runs_.size() < 2 && total_ == count()) return;
+  if (is_whole) runs_.clear();
+  if (is_whole || (runs_.size() < 2 && total_ == count())) return;
   by_rank_ = site_.allocate(static_cast<std::size_t>(total_) * kLargest, /*zeroed=*/false);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each rank measures of the chunks of its slices, brought together in the order of the schema; of parts in that of
-// the parameters, and then of the ranks.
+// Partials that ranks measure of their own chunks, gathered. Order: the schema's; with parts: by parameter, then by
+// rank.
 #pragma once
 
 #include <cstdint>
@@ -63,8 +63,8 @@ class ChunkPartials {
     std::int64_t count;
   };
 
-  void deal(std::size_t ranks, std::int32_t rank, FunctionRef<Share(std::size_t rank, std::size_t parameter)> share);
-  void make_room();
+  void deal(std::size_t ranks, std::int32_t rank, bool is_whole,
+            FunctionRef<Share(std::size_t rank, std::size_t parameter)> share);
   void gather(void* by_rank, void* partials, std::size_t each, const Deadline& deadline) const;
 
   const Site& site_;

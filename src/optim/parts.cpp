@@ -65,16 +65,17 @@ void for_each_run(std::span<const std::int64_t> whole, const Box& box,
 }
 
 void check_has_no_parts(const Schema& schema) {
-  if (!schema.has_parts()) return;
   const auto part = std::ranges::find_if(schema, &Parameter::is_part);
+  if (part == schema.end()) return;
   fail(GRADSTEP_ERR_UNSUPPORTED,
        "parameter '{}': is a part of {}, expected whole parameters: attach_shards takes parts", part->name,
        shape_text(part->whole_shape()));
 }
 
 void check_parts_are_attached(const Schema& schema, bool is_attached) {
-  if (is_attached || !schema.has_parts()) return;
+  if (is_attached) return;
   const auto part = std::ranges::find_if(schema, &Parameter::is_part);
+  if (part == schema.end()) return;
   fail(GRADSTEP_ERR_INVALID_STATE, "parameter '{}': is a part of {}: attach the ranks that have the others first",
        part->name, shape_text(part->whole_shape()));
 }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "optim/stepped_model.h"
 
-#include <algorithm>
 #include <optional>
 #include <ranges>
 #include <utility>

@@ -52,6 +52,7 @@ CodedExchange::CodedExchange(ExchangeResources& resources, const BucketPlan& pla
     join_hosts(*sums);
     own = std::max(own, own_piece(by_hosts_, result()).size);
   }
+  result_work_.append(plan_.elements);
   const auto piece_bytes = static_cast<std::size_t>(own) * sizeof(float);
   sum_ = resources_.site.allocate(piece_bytes, /*zeroed=*/false);
   nonfinite_ = resources_.site.allocate(sizeof(std::int64_t), /*zeroed=*/true);
@@ -74,7 +75,6 @@ void CodedExchange::divide(Division& division) const {
   const std::int64_t codes_bytes = division.piece / kernels::kCodeBlock * kernels::coded_bytes(code_);
   division.message_bytes = kHeadBytes + (codes_bytes + 7) / 8 * 8;
   division.messages_bytes.assign(division.ranks, division.message_bytes);
-  division.stretch_work.append(own_stretch(division, result()).size);
   division.piece_work.append(own_piece(division, result()).size);
 }
 
@@ -216,7 +216,7 @@ void CodedExchange::read_sums(const Division& division, std::byte* messages, boo
   if (is_finite) return;
   queue().zero(result().data, static_cast<std::size_t>(result().bytes()));
   const CopyItem itself{result(), result()};
-  backend().copy({&among_all_.stretch_work, {&itself, 1}, {}}, 1, /*divisor=*/0, queue());  // 0 / 0
+  backend().copy({&result_work_, {&itself, 1}, {}}, 1, /*divisor=*/0, queue());  // 0 / 0
 }
 
 std::vector<KeptTensor> CodedExchange::kept() {

@@ -40,7 +40,6 @@ class CodedExchange final : public BucketExchange {
     std::int64_t piece = 0;
     std::int64_t message_bytes = 0;            ///< of one piece
     std::vector<std::int64_t> messages_bytes;  ///< of each rank's: all are equal
-    WorkList stretch_work;                     ///< of this rank's
     WorkList piece_work;
 
     std::int64_t bytes() const { return message_bytes * static_cast<std::int64_t>(ranks); }
@@ -76,7 +75,8 @@ class CodedExchange final : public BucketExchange {
   Division by_hosts_;  // owners as HostSums has them
   std::unique_ptr<HostPlanes> hosts_;
   std::vector<std::int64_t> counts_;  // of this host's ranks: elements of what they own, then bytes of its messages
-  Buffer sum_;                        // of this rank's piece
+  WorkList result_work_;
+  Buffer sum_;  // of this rank's piece
   Buffer nonfinite_;
 };
 

@@ -25,8 +25,8 @@ class WindowOutcome {
   /// The layout has other buckets now, or what they bring is another part of the model.
   void forget_buckets();
 
-  /// `arrays`, but for those of parameters outside of these buckets, which are to stay as they are. Valid until the
-  /// next call.
+  /// Returns `arrays` without those of parameters outside these buckets, which stay as they are. Valid until the next
+  /// call.
   BufferList targets_in(BucketRange range, const BufferList& arrays);
   /// Copies it to `targets`, but to those that are absent or have no gradient on any rank.
   void write(const BufferList& targets);

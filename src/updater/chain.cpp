@@ -9,9 +9,8 @@ namespace gradstep {
 void Chain::check_parts() const {
   if (!has_parts()) return;
   constexpr const char* kSpread = "the host has spread the parameters";
-  if (has_peers()) {
-    fail(GRADSTEP_ERR_UNSUPPORTED, "reducer: has {} ranks, and {}: reduce gradients before the push, and leave it out",
-         reducer->comm().world_size(), kSpread);
+  if (reducer) {
+    fail(GRADSTEP_ERR_UNSUPPORTED, "reducer: {}: reduce gradients before the push, and leave it out", kSpread);
   }
   if (outer) fail(GRADSTEP_ERR_UNSUPPORTED, "options.outer: {}, whose rounds are not those of one rank", kSpread);
   if (!accumulator) return;

@@ -29,12 +29,12 @@ struct Chain {
   }
   /// The reducer has other ranks.
   bool has_peers() const { return reducer && reducer->comm().world_size() > 1; }
-  /// The host has spread the parameters, or this rank has all of what is spread.
+  /// The optimizer has parts of parameters, or is attached to ranks that have.
   bool has_parts() const {
     return optimizer->schema().has_parts() || (optimizer->is_sharded() && optimizer->sharding()->parts() != nullptr);
   }
-  /// Where the host has spread the parameters, the ranks with the other parts end windows with this one. Throws
-  /// UNSUPPORTED for what ends them on some of the ranks alone.
+  /// Throws UNSUPPORTED, where the host has spread the parameters, for what can end a window on some of the ranks
+  /// alone.
   void check_parts() const;
 };
 

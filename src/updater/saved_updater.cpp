@@ -165,14 +165,14 @@ void add_of_all_ranks(std::map<std::string, SavedPart>& parts, const SavedShare&
 
 }  // namespace
 
-/// A file has no place for what was stepped and not yet exchanged.
-/// True for files without parts.
+/// Whether the file's window of that rank is of the parts that this rank has; of whole parameters: of none.
 bool SavedUpdater::has_same_parts(const StateFile& file, std::int64_t rank) const {
   const LoadedPart window(file, window_prefix(rank));
   const std::string own = chain_.has_parts() ? parts_text(chain_.optimizer->schema()) : "";
   return (window.has_text(kParts) ? window.text(kParts) : "") == own;
 }
 
+/// A file has no place for what was stepped and not yet exchanged.
 void SavedUpdater::check_exchanged() const {
   if (progress_.is_stepped(rounds_ != nullptr)) {
     fail(GRADSTEP_ERR_INVALID_STATE, "the exchange of the last step has failed: flush finishes it, then save");

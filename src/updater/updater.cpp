@@ -146,6 +146,7 @@ bool Updater::averages_by_weight() const {
 
 bool Updater::push(const StepBuffers& buffers, double weight) {
   const HeldChain held(chain_);
+  chain_.check_parts();
   check_may_push();
   check_weight(weight);
   if (averages_by_weight()) {
@@ -166,6 +167,7 @@ bool Updater::push(const StepBuffers& buffers, double weight) {
 
 bool Updater::flush(const BufferList& params) {
   const HeldChain held(chain_);
+  chain_.check_parts();
   if (!chain_.accumulator && chain_.reducer && chain_.reducer->is_open()) return finish_pushed(params);
   if (waits()) {
     if (!chain_.accumulator && progress_.window == Window::full) {
@@ -235,12 +237,9 @@ bool Updater::finish_window(StepBuffers buffers, double weight) {
   const bool is_dense = !chain_.reducer || chain_.reducer->options().mode == GRADSTEP_REDUCER_DENSE;
   const bool takes_slices = chain_.reducer && chain_.reducer->layout().is_dealt();
   check_slices();
-  chain_.check_parts();
   if (rounds_) return finish_round(*rounds_, buffers, weight);
-  const Sharding* sharding = chain_.optimizer->sharding();
-  // With parts a reducer is one of this rank alone.
-  const bool takes_all = sharding != nullptr && (sharding->parts() == nullptr || !chain_.reducer);
-  const bool reduces_itself = takes_all && is_dense && !takes_slices && !(local_ && (chain_.reducer || is_stepped));
+  const bool reduces_itself =
+      chain_.optimizer->is_sharded() && is_dense && !takes_slices && !(local_ && (chain_.reducer || is_stepped));
   if (reduces_itself) return finish_sharded(buffers, weight);
   // A host's schedule that fails does so here, and stops all ranks.
   const std::exception_ptr failure = caught([&] { chain_.optimizer->refresh(); });

@@ -99,7 +99,7 @@ GRADSTEP_API gradstep_status gradstep_optimizer_attach_reducer(gradstep_optimize
 /*
  * Collective. For parameters that the host has spread over the ranks of comm itself (whole_shape and offset of
  * gradstep_parameter): the ranks tell each other which part of each parameter they have. The parts of all ranks make up
- * each whole: every element of it is in one part. Several ranks may have the same part, and do the same to it. Nothing
+ * each whole: every element of it is in one part. Ranks with the same part are replicas: each steps it. Nothing
  * moves: each rank keeps its parts, and their state. From then on a step is collective:
  * - grads are those of this rank's parts, reduced by the host. A parameter has a gradient on all ranks or on none; a
  *   part without elements has one of its shape.
@@ -108,21 +108,21 @@ GRADSTEP_API gradstep_status gradstep_optimizer_attach_reducer(gradstep_optimize
  *   of a tensor count each element of the whole once. Sums are folded in the order of parameters and ranks: all ranks
  *   have the same bits, which may differ in the last ones from those of another way to spread the parameters.
  * - stochastic_rounding has random numbers of its own for each part, the same for ranks with the same part.
- * A step sends one sum of a few numbers, and one for each parameter; what is measured goes as a number for each 16384
- * elements. State names, views, get_state and set_state are of this rank's parts, without an exchange; a save is
- * collective, and the file is that of the whole parameters: any way to spread them, or none, loads it.
- * gradstep_optimizer_load needs no communicator, but that all ranks load the same file.
+ * A step makes one all-reduce of a few numbers and one number for each parameter. Rules that measure tensors also send
+ * a number for each 16384 elements. State names, views, get_state and set_state are of this rank's parts, without an
+ * exchange; a save is collective, and the file is that of the whole parameters: any way to spread them, or none, loads
+ * it. gradstep_optimizer_load makes no exchange: all ranks load the same file.
  *
- * comm NULL ends it, and does nothing where nothing is shared: the optimizer keeps its parts and their state. It steps
+ * comm NULL detaches the optimizer, or does nothing if it is not attached: it keeps its parts and their state. It steps
  * parts of parameters only while they are attached (else INVALID_STATE). The optimizer takes a channel of its own
- * (gradstep_comm_dup). A step compares what gradstep_optimizer_attach_comm says, and fails as it says there; the state
- * is lost on ranks of which some may have stepped.
+ * (gradstep_comm_dup). A step compares what gradstep_optimizer_attach_comm says, and fails as it says there. Where some
+ * ranks may have stepped and others not, the state is lost.
  * Returns: with nothing changed on any rank, MISMATCH (parts that overlap, or that leave elements of a whole out: the
  * text has the parameter, ranks, shapes and offsets, and is the same on all ranks; ranks whose wholes, names, dtypes,
  * rule or options of it, hyper-parameters or step count differ), UNSUPPORTED (a parameter of which ranks have parts,
  * and a rule that works on whole tensors: Shampoo, SOAP, Muon, Dion, Adafactor, adaptive_clip, center_gradients; or one
- * whose state has 8-bit codes), INVALID_STATE, OUT_OF_MEMORY, ABORTED (as gradstep_optimizer_attach_comm), and the
- * statuses of a collective call.
+ * whose state has 8-bit codes), INVALID_STATE (in use), OUT_OF_MEMORY, ABORTED (as gradstep_optimizer_attach_comm), and
+ * the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_attach_shards(gradstep_optimizer* optimizer,
                                                               gradstep_comm* comm) GRADSTEP_NOEXCEPT;

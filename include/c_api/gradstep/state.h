@@ -54,7 +54,8 @@ GRADSTEP_API gradstep_status gradstep_load_options_init(gradstep_load_options* o
  * Returns: INVALID_ARGUMENT (stream or its write NULL), INVALID_STATE (in use; an optimizer whose state is lost, see
  * gradstep_optimizer_step and gradstep_optimizer_attach_comm; an accumulator with a broken-off call, see
  * gradstep_accumulator_add; a reducer inside a window; an updater that has stepped and whose exchange has failed since:
- * flush first), UNSUPPORTED (an updater with an outer optimizer, a sharded inner one and a reducer over several ranks),
+ * flush first; parts of parameters that are not attached), UNSUPPORTED (an updater with an outer optimizer, a sharded
+ * inner one and a reducer over several ranks; one of parts that gradstep_updater_push refuses),
  * NUMERIC (a hyper-parameter's value is out of range; a state of an optimizer or reducer, named in the
  * text, holds NaN or infinity: on all ranks, and a file that was there stays), CALLBACK (write or a schedule failed),
  * OUT_OF_MEMORY, and collectively ABORTED ("another rank could not ...": the call failed on that rank, which returns
@@ -71,13 +72,15 @@ GRADSTEP_API gradstep_status gradstep_updater_save(gradstep_updater* updater,
 
 /*
  * gradstep_*_load: reads the stream to its end and takes over what was saved; options NULL = defaults. What is saved
- * collectively is loaded collectively, and every rank passes a stream on the whole file.
+ * collectively is loaded collectively, and every rank passes a stream on the whole file; after
+ * gradstep_optimizer_attach_shards an optimizer's load makes no exchange.
  * Returns: INVALID_ARGUMENT (stream or its read NULL), CORRUPT (truncated, a flipped byte, not this format, counters
  * that contradict each other), MISMATCH (another kind, names, shapes, dtypes, or buffers; an updater's window that is
- * open or was not applied, on another number of ranks; the text names the first difference), UNSUPPORTED (a later
- * format version, or 8-bit codes of one), INVALID_STATE (in use; a reducer inside a window), CALLBACK (read failed),
- * OUT_OF_MEMORY, and collectively ABORTED ("another rank could not ...": the call failed on that rank, which returns
- * why, and nothing was loaded on any) and the statuses of a collective call.
+ * open or was not applied, on another number of ranks or with other parts; the text names the first difference),
+ * UNSUPPORTED (a later format version, or 8-bit codes of one; 8-bit codes into a part of a parameter), INVALID_STATE
+ * (in use; a reducer inside a window), CALLBACK (read failed), OUT_OF_MEMORY, and collectively ABORTED ("another rank
+ * could not ...": the call failed on that rank, which returns why, and nothing was loaded on any) and the statuses of a
+ * collective call.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_load(gradstep_optimizer* optimizer, const gradstep_stream* stream,
                                                      const gradstep_load_options* options) GRADSTEP_NOEXCEPT;

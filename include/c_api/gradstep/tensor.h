@@ -181,9 +181,10 @@ GRADSTEP_API gradstep_status gradstep_parameter_list_push(gradstep_parameter_lis
                                                           int32_t group, uint32_t flags) GRADSTEP_NOEXCEPT;
 
 /*
- * Entry `index` is a part of a whole: whole_shape and offset as in gradstep_parameter, of as many entries as its shape.
- * Whether the part lies inside the whole is not looked at before a handle is created with the list.
- * Returns: INVALID_ARGUMENT (list NULL, index out of range, whole_shape or offset NULL for a shape that has entries).
+ * Makes entry `index` a part of a whole. whole_shape and offset: ndim numbers each, as in gradstep_parameter; the list
+ * copies them. Whether the part lies inside the whole is checked when a handle is created with the list.
+ * Returns: INVALID_ARGUMENT (list NULL, index out of range, whole_shape or offset NULL for a shape that has entries),
+ * OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_parameter_list_set_part(gradstep_parameter_list* list, size_t index,
                                                               const int64_t* whole_shape,

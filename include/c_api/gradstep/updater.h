@@ -57,9 +57,10 @@ typedef struct gradstep_updater_options {
    * keeps a reference. */
   gradstep_optimizer* outer;
   /* With outer, Streaming DiLoCo (arXiv 2501.18512): the buckets of the reducer are divided into so many parts of the
-   * model, in the order of the parameters: at most the buckets, a divisor of sync_steps; 0 is 1, the default. Their
-   * rounds end in turn, one every sync_steps / outer_fragments windows. Each step of outer is one of a fragment, and
-   * counts as one in its schedules; rules that correct their moments by the step count take step_counting "parameter".
+   * model, in the order of the parameters: default 1, 0 counts as 1; a divisor of sync_steps, and at most the number of
+   * buckets. Their rounds end in turn, one every sync_steps / outer_fragments windows. Each step of outer is one of a
+   * fragment, and counts as one in its schedules; rules that correct their moments by the step count take step_counting
+   * "parameter".
    */
   int32_t outer_fragments;
   /* A change leaves so many windows before its round ends, and travels behind the host's work: 0, the default, to
@@ -111,6 +112,8 @@ GRADSTEP_API void gradstep_updater_destroy(gradstep_updater* updater) GRADSTEP_N
  * (may be NULL) = 1 if the parameters were stepped, else 0. Collective when it ends a window.
  * Returns: INVALID_ARGUMENT (nothing happened), INVALID_STATE (one of the handles is in use; or the last window's
  * exchange failed: flush to retry it, reset the accumulator to drop it, or recover; or the optimizer's state is lost),
+ * UNSUPPORTED (an optimizer of parts, see gradstep_optimizer_attach_shards, with a reducer, with outer, or with an
+ * accumulator that skips micro-batches or whose trigger is MIN_WEIGHT or MANUAL; nothing happened),
  * CALLBACK (a schedule or parallel_for, see gradstep_accumulator_add and gradstep_optimizer_step), NUMERIC (a
  * schedule's value, or a NaN in a sparse mode with NAN_ERROR), and the statuses of a collective call: MISMATCH also
  * where ranks have other rules, hyper-parameters, options or windows, and ABORTED where another rank's schedule failed;
@@ -134,7 +137,8 @@ GRADSTEP_API gradstep_status gradstep_updater_push(gradstep_updater* updater, co
  * a reducer: all ranks flush after the same number of pushes. An empty window on all ranks is OK and applies nothing.
  * *applied_out as in push.
  * Returns: INVALID_ARGUMENT, INVALID_STATE (as push; or the last push failed, its window was not finished since, and
- * there is no accumulator that would have kept its gradients: push them again), CALLBACK, NUMERIC (as push), and the
+ * there is no accumulator that would have kept its gradients: push them again), UNSUPPORTED (as push),
+ * CALLBACK, NUMERIC (as push), and the
  * statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_updater_flush(gradstep_updater* updater, const gradstep_tensor* params, size_t n,

@@ -4,6 +4,7 @@
 // Numbers to codes of blocks and back, in any of the codes that there are.
 #pragma once
 
+#include "cpu/loops/range.h"
 #include "cpu/loops/rank_sum.h"
 #include "cpu/loops/stored_state.h"
 #include "kernels/scaled_code.h"
@@ -123,7 +124,8 @@ void decode_numbers(const CodedNumbers& from, float* to, std::int64_t first, std
   decode_bytes<kernels::BlockCode<false>>(from, to, first, count);
 }
 
-/// body(codes, first number) for each block of numbers [first, first + count): decoded, they stay in the cache.
+/// Calls body(codes of the block, its first number) for each block of numbers [first, first + count), one at a time, so
+/// that its decoded numbers stay in the cache.
 template <class Body>
 GRADSTEP_FORMULA void for_each_code_block(const CodedNumbers& codes, std::int64_t first, std::int64_t count,
                                           Body body) {
@@ -136,17 +138,11 @@ GRADSTEP_FORMULA void for_each_code_block(const CodedNumbers& codes, std::int64_
   }
 }
 
-[[gnu::noinline, gnu::cold]] std::int64_t count_nonfinite_block(const float* numbers, std::int64_t count) {
-  std::int64_t found = 0;
-  for (std::int64_t i = 0; i < count; ++i) found += kernels::is_nonfinite<float>(kernels::bits_of(numbers[i])) ? 1 : 0;
-  return found;
-}
-
 std::int64_t encode_rest(float* numbers, const CodedNumbers& to, std::int64_t first, std::int64_t count) {
   std::int64_t nonfinite = 0;
   for_each_code_block(to, first, count, [&](const CodedNumbers& block, std::int64_t begin) {
     float* own = numbers + begin;
-    if (!is_factor(measure_block(own, block.count))) nonfinite += count_nonfinite_block(own, block.count);
+    if (!is_factor(measure_block(own, block.count))) nonfinite += count_nonfinite_of<float>(own, 0, block.count);
     encode_numbers(own, block, 0, block.count);
     Scratch<float> decoded;
     decode_numbers(block, decoded.values, 0, block.count);

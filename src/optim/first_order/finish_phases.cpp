@@ -46,7 +46,7 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumber
     FinishItem& finish = items_[i];
     finish.size = schema[i].whole_size();
     finish.first = first;
-    finish.count = sharding != nullptr ? sharding->partials().count(i) : (schema[i].size + kChunk - 1) / kChunk;
+    finish.count = sharding != nullptr ? sharding->partials().count(i) : chunks_of(schema[i].size);
     first += finish.count;
     values_[i].size = shown_changes_[i].size = item.param.size;
     if (!options.are_needed()) continue;

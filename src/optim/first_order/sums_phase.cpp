@@ -17,8 +17,7 @@ void SumsPhase::fill(std::span<const UpdateItem> items, std::span<const rules::N
   for (std::size_t i = 0; i < items.size(); ++i) {
     const Rule& rule = rules.of(schema[i].group);
     SettledItem& item = settled_.emplace_back();
-    const std::int64_t chunks =
-        sharding != nullptr ? sharding->partials().count(i) : (schema[i].size + kChunk - 1) / kChunk;
+    const std::int64_t chunks = sharding != nullptr ? sharding->partials().count(i) : chunks_of(schema[i].size);
     item.first = first;
     first += chunks;
     if (!rule.type().settles) continue;

@@ -17,9 +17,9 @@ struct StoredState {
   std::string name;        ///< "exp_avg"; factors of codes have one of their own: "exp_avg.scales"
   Array array;             ///< contiguous; elements [begin, begin + size) of the rank's whole array
   std::int64_t begin = 0;  ///< 0 and all of them, unless the state was dealt out
-  std::int64_t total =
-      0;  ///< elements of the parameter as the host has it, which may be a part, or one per 256 of them
-  bool is_blocked = false;  ///< the latter
+  /// Elements of the parameter as this host has it, which may be a part; of factors one per 256 of them.
+  std::int64_t total = 0;
+  bool is_blocked = false;  ///< factors
   /// >= 0: the one rank that has it, whole; the others have nothing of it.
   std::int32_t owner = -1;
   /// Shape of the whole array; empty = the parameter's shape, or the length of the list of factors.

@@ -298,6 +298,16 @@ TEST(PartsStep, RulesOfWholeTensorsRefusePartsOnAllRanks) {
   }
 }
 
+TEST(PartsStep, CodesOfTheWholeAreNotLoadedIntoParts) {
+  const Rule coded = rule_of("adam", {kRate, {"state_dtype", 0, "int8"}});
+  PartsModel whole = PartsModel::whole();
+  const auto alone = optimizer_of(coded, whole);
+  whole.train(*alone, 0, 1);
+  const auto optimizer = optimizer_of(coded, PartsModel(by_rows(2)[0]));
+  expect_error(GRADSTEP_ERR_UNSUPPORTED, "parameter 'p0': state in 8-bit codes cannot be loaded by parts of (6,10)",
+               [&] { load(*optimizer, save(*alone)); });
+}
+
 TEST(PartsStep, PartsAreSteppedAndSavedWhileTheyAreAttached) {
   run_ranks(2, [](Communicator& comm) {
     PartsModel model(by_rows(2)[static_cast<std::size_t>(comm.rank())]);

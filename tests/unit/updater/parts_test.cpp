@@ -44,13 +44,20 @@ struct PartsJob {
     options.max_norm = max_norm;
     updater = std::make_unique<Updater>(context, optimizer, nullptr, nullptr, options);
   }
-  bool push() {
-    std::vector<gradstep_tensor> p;
-    std::vector<gradstep_tensor> g;
-    for (std::size_t i = 0; i < model.params.size(); ++i) {
-      p.push_back(view_of(model.schema, i, model.params[i].data(), DType::f32));
-      g.push_back(view_of(model.schema, i, model.grads[i].data(), DType::f32));
+  std::vector<gradstep_tensor> views_of(std::vector<std::vector<float>>& numbers) {
+    std::vector<gradstep_tensor> views;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      views.push_back(view_of(model.schema, i, numbers[i].data(), DType::f32));
     }
+    return views;
+  }
+  bool flush() {
+    const auto p = views_of(model.params);
+    return host::flush(*updater, p.data(), p.size());
+  }
+  bool push() {
+    const auto p = views_of(model.params);
+    const auto g = views_of(model.grads);
     if (reducer) host::reduce(*reducer, g.data(), g.data(), g.size(), 1);
     return host::push(*updater, p.data(), g.data(), p.size(), 1);
   }
@@ -117,29 +124,45 @@ TEST(UpdaterOfParts, WhatEndsWindowsOnSomeRanksAloneIsRefused) {
   run_ranks(4, [&](Communicator& comm) {
     const auto replicas = comm.split(comm.rank() % 2, comm.rank() / 2, comm.deadline());
     const auto own = layout[static_cast<std::size_t>(comm.rank())];
-    const auto unsupported = [&](const std::string& text, const gradstep_accumulator_options* accumulator,
-                                 bool reduces) {
+    struct With {
+      std::optional<gradstep_accumulator_options> accumulator;
+      bool reducer = false;
+      bool outer = false;
+    };
+    const auto unsupported = [&](const std::string& text, const With& with) {
       PartsJob job(PartsModel(own), nullptr, 0);
       attach_parts(*job.optimizer, &comm);
-      const auto window = accumulator != nullptr
-                              ? std::make_shared<Accumulator>(job.context, *accumulator, std::nullopt, job.model.schema)
-                              : nullptr;
-      const auto reducer =
-          reduces ? std::make_shared<Reducer>(job.context, *replicas, default_reducer_options(), job.model.schema)
-                  : nullptr;
-      job.updater = std::make_unique<Updater>(job.context, job.optimizer, window, reducer, default_updater_options());
+      const Schema& schema = job.model.schema;
+      std::shared_ptr<Accumulator> window;
+      if (with.accumulator) {
+        window = std::make_shared<Accumulator>(job.context, *with.accumulator, std::nullopt, schema);
+      }
+      std::shared_ptr<Reducer> reducer;
+      if (with.reducer) {
+        reducer = std::make_shared<Reducer>(job.context, *replicas, default_reducer_options(), schema);
+      }
+      std::shared_ptr<Optimizer> outer;
+      auto options = default_updater_options();
+      if (with.outer) {
+        options.sync = GRADSTEP_SYNC_DELTAS;
+        outer = std::make_shared<FirstOrderOptimizer>(job.context, make_rule(adam_of_parts()), schema);
+      }
+      job.updater = std::make_unique<Updater>(job.context, job.optimizer, window, reducer, options, outer);
       expect_error(GRADSTEP_ERR_UNSUPPORTED, text, [&] { job.push(); });
+      expect_error(GRADSTEP_ERR_UNSUPPORTED, text, [&] { job.flush(); });
+      expect_error(GRADSTEP_ERR_UNSUPPORTED, text, [&] { job.updater->saved().save(); });
     };
-    unsupported("reducer: has 2 ranks, and the host has spread the parameters", nullptr, true);
+    unsupported("reducer: the host has spread the parameters", {.accumulator = {}, .reducer = true});
+    unsupported("options.outer: the host has spread the parameters", {.accumulator = {}, .outer = true});
     auto options = default_accumulator_options();
     options.nonfinite = GRADSTEP_NONFINITE_SKIP;
-    unsupported("accumulator: skips micro-batches by what this rank has of them", &options, false);
+    unsupported("accumulator: skips micro-batches by what this rank has of them", {.accumulator = options});
     options.nonfinite = GRADSTEP_NONFINITE_NONE;
     options.trigger = GRADSTEP_TRIGGER_MIN_WEIGHT;
     options.mode = GRADSTEP_ACCUMULATE_WEIGHTED;
     options.min_weight = 1;
-    unsupported("accumulator: the host has spread the parameters, so that windows must end by a count", &options,
-                false);
+    unsupported("accumulator: the host has spread the parameters, so that windows must end by a count",
+                {.accumulator = options});
   });
 }
 
@@ -148,10 +171,7 @@ TEST(UpdaterOfParts, IsNotRecovered) {
     PartsJob job(PartsModel(by_rows(2)[static_cast<std::size_t>(comm.rank())]), nullptr, 0);
     attach_parts(*job.optimizer, &comm);
     job.train(0);
-    std::vector<gradstep_tensor> p;
-    for (std::size_t i = 0; i < job.model.params.size(); ++i) {
-      p.push_back(view_of(job.model.schema, i, job.model.params[i].data(), DType::f32));
-    }
+    const auto p = job.views_of(job.model.params);
     expect_error(GRADSTEP_ERR_UNSUPPORTED, "recover: the host has spread the parameters",
                  [&] { host::recover(*job.updater, &comm, p.data(), p.size()); });
     expect_error(GRADSTEP_ERR_UNSUPPORTED, "recover: the host has spread the parameters",

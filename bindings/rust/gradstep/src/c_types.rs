@@ -836,10 +836,10 @@ options! {
         /// Finite; default 1.
         grad_scale: f64,
         /// With outer, Streaming DiLoCo (arXiv 2501.18512): the buckets of the reducer are divided into so many parts
-        /// of the model, in the order of the parameters: at most the buckets, a divisor of sync_steps; 0 is 1, the
-        /// default. Their rounds end in turn, one every sync_steps / outer_fragments windows. Each step of outer is one
-        /// of a fragment, and counts as one in its schedules; rules that correct their moments by the step count take
-        /// step_counting "parameter".
+        /// of the model, in the order of the parameters: default 1, 0 counts as 1; a divisor of sync_steps, and at most
+        /// the number of buckets. Their rounds end in turn, one every sync_steps / outer_fragments windows. Each step
+        /// of outer is one of a fragment, and counts as one in its schedules; rules that correct their moments by the
+        /// step count take step_counting "parameter".
         outer_fragments: i32,
         /// A change leaves so many windows before its round ends, and travels behind the host's work: 0, the default,
         /// to sync_steps / outer_fragments - 1.
