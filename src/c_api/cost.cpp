@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gradstep/cost.h"
 
+#include <limits>
+
 #include "c_api/guard.h"
 #include "c_api/handles.h"
 #include "core/options.h"
@@ -17,7 +19,8 @@ gradstep_status gradstep_cost_options_init(gradstep_cost_options* o, size_t stru
 gradstep_status gradstep_cost_options_measure(gradstep_cost_options* o, gradstep_context* context) noexcept {
   return guarded_math([&] {
     auto options = read_struct("o", o);
-    const ExchangeCost nanoseconds = measure_processor(*object_of(context));
+    const std::int64_t elements = options.elements > 0 ? options.elements : std::numeric_limits<std::int64_t>::max();
+    const ExchangeCost nanoseconds = measure_processor(*object_of(context), elements);
     options.pack_seconds = nanoseconds.pack * 1e-9;
     options.convert_seconds = nanoseconds.convert * 1e-9;
     options.encode_seconds = nanoseconds.encode * 1e-9;

@@ -85,7 +85,9 @@ std::vector<BucketChoice> BucketLayout::choose(const std::vector<BucketPlan>& pl
         static_cast<std::int32_t>(GRADSTEP_CANDIDATE_HOSTS), static_cast<int>(GRADSTEP_REDUCTION_HOSTS),
         comm().reduction_order());
   }
-  const CostModel costs(resources_, deadline);
+  std::int64_t elements = 0;
+  for (const BucketPlan& plan : plans) elements += plan.elements;
+  const CostModel costs(resources_, elements, deadline);
   for (std::size_t b = 0; b < plans.size(); ++b) {
     choices[b] = costs.choose(plans[b], shapes_of(plans[b], schema_), options(), found[b]);
   }

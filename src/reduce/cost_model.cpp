@@ -18,10 +18,12 @@ namespace gradstep {
 namespace {
 
 constexpr int kTrials = 5;
-constexpr std::int64_t kBytes = std::int64_t{1} << 20;
+constexpr std::int64_t kBytes = std::int64_t{1} << 20;  // that the ranks sum to time the network
 constexpr std::int64_t kElements = kBytes / 4;
-constexpr std::int64_t kSide = 512;  // of a square matrix of so many elements
-static_assert(kSide * kSide == kElements);
+// Numbers of the arrays that a processor is timed with: from what fits into its caches to what does not.
+constexpr std::int64_t kFewest = std::int64_t{1} << 18;
+constexpr std::int64_t kMost = std::int64_t{1} << 22;
+constexpr std::int64_t kColumns = 512;  // of the matrix that they make up
 
 /// The shortest of a few runs, in nanoseconds.
 template <class Body>
@@ -113,83 +115,80 @@ FactorSizes factors_of(std::span<const std::vector<std::int64_t>> shapes, std::i
 
 }  // namespace
 
-ExchangeCost measure_processor(Context& context) {
+ExchangeCost measure_processor(Context& context, std::int64_t elements) {
+  const std::int64_t rows = std::clamp(elements, kFewest, kMost) / kColumns;
+  const std::int64_t count = rows * kColumns;
+  const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
   const Site site(context.cpu());
   Backend& backend = site.backend();
-  const Buffer wide = context.allocate(static_cast<std::size_t>(kBytes), /*zeroed=*/false);
-  const Buffer other = context.allocate(static_cast<std::size_t>(kBytes), /*zeroed=*/false);
-  const Buffer narrow = context.allocate(static_cast<std::size_t>(kBytes / 2), /*zeroed=*/false);
-  const Array numbers{wide.data(), kElements, DType::f32, 0, nullptr, nullptr};
-  const Array others{other.data(), kElements, DType::f32, 0, nullptr, nullptr};
-  const Array halves{narrow.data(), kElements, DType::f16, 0, nullptr, nullptr};
-  fill(wide.as<float>(), kElements);
-  fill(other.as<float>(), kElements);
+  Queue& queue = site.queue();
+  const Buffer wide = context.allocate(bytes, /*zeroed=*/false);
+  const Buffer other = context.allocate(bytes, /*zeroed=*/false);
+  const Buffer narrow = context.allocate(bytes / 2, /*zeroed=*/true);
+  const Array numbers = compact_array(wide.data(), count, DType::f32);
+  const Array others = compact_array(other.data(), count, DType::f32);
+  const Array halves = compact_array(narrow.data(), count, DType::f16);
+  fill(wide.as<float>(), count);
+  fill(other.as<float>(), count);
+  const auto each = [&](auto body) { return shortest(body) / static_cast<double>(count); };
 
   ExchangeCost prices;
   WorkList work;
-  work.append(kElements);
-  const CopyItem to_half{halves, numbers};
-  const CopyItem from_half{numbers, halves};
-  const SelectPart part{kElements, kElements / 100};
+  work.append(count);
+  const SelectPart part{count, count / 100};
   SelectPlan plan;
   plan.data = numbers;
   plan.parts = {&part, 1};
   std::vector<std::int32_t> selected(static_cast<std::size_t>(part.count));
   std::vector<float> values(selected.size());
-  const double selection =
-      shortest([&] { backend.select_largest(plan, {selected.data(), values.data()}, site.queue()); });
+  prices.select = each([&] { backend.select_largest(plan, {selected.data(), values.data()}, queue); });
   const SparseList list{selected.data(), values.data(), part.count, nullptr};
   std::vector<std::int32_t> touched(selected.size());
   std::int64_t touched_count = 0;
-  const SparseSum job{numbers, {&list, 1}, 0, kElements, 1, touched.data(), &touched_count, {}};
-  const double sum = shortest([&] { backend.sum_sparse(job, site.queue()); });
-  prices.select = selection / kElements;
-  prices.entry = sum / static_cast<double>(selected.size());
-  prices.convert = shortest([&] {
-                     backend.copy({&work, {&to_half, 1}, {}}, 1, 1, site.queue());
-                     backend.copy({&work, {&from_half, 1}, {}}, 1, 1, site.queue());
-                   }) /
-                   kElements;
+  const SparseSum job{numbers, {&list, 1}, 0, count, 1, touched.data(), &touched_count, {}};
+  prices.entry = shortest([&] { backend.sum_sparse(job, queue); }) / static_cast<double>(selected.size());
+  const CopyItem to_half{halves, numbers};
+  const CopyItem from_half{numbers, halves};
+  prices.convert = each([&] {
+    backend.copy({&work, {&to_half, 1}, {}}, 1, 1, queue);
+    backend.copy({&work, {&from_half, 1}, {}}, 1, 1, queue);
+  });
 
   CodedNumbers codes;
   codes.factors = narrow.as<float>();
-  codes.codes = reinterpret_cast<std::uint8_t*>(codes.factors + kElements / kernels::kCodeBlock);
-  codes.count = kElements;
+  codes.codes = reinterpret_cast<std::uint8_t*>(codes.factors + count / kernels::kCodeBlock);
+  codes.count = count;
   codes.is_signed = true;
-  prices.encode = shortest([&] { backend.encode(other.as<float>(), codes, site.queue()); }) / kElements;
-  prices.decode = shortest([&] { backend.decode(codes, wide.as<float>(), site.queue()); }) / kElements;
+  prices.encode = each([&] { backend.encode(other.as<float>(), codes, queue); });
+  prices.decode = each([&] { backend.decode(codes, wide.as<float>(), queue); });
 
   const CopyItem into_bucket{others, numbers};
-  prices.pack = shortest([&] { backend.copy({&work, {&into_bucket, 1}, {}}, 1, 1, site.queue()); }) / kElements;
+  prices.pack = each([&] { backend.copy({&work, {&into_bucket, 1}, {}}, 1, 1, queue); });
 
-  fill(wide.as<float>(), kElements);
-  fill(other.as<float>(), kElements);
+  fill(wide.as<float>(), count);
+  fill(other.as<float>(), count);
   const void* const two[] = {wide.data(), other.data()};
-  prices.add = shortest([&] {
-                 backend.sum_ranks({wide.data(), two, kElements, DType::f32, GRADSTEP_REDUCE_SUM, 2}, site.queue());
-               }) /
-               (2 * kElements);
+  prices.add =
+      each([&] { backend.sum_ranks({wide.data(), two, count, DType::f32, GRADSTEP_REDUCE_SUM, 2}, queue); }) / 2;
   std::vector<Dots> dots(work.chunks().size());
   const CombineItem pair{{}, numbers, others};
   const Array vectors[] = {numbers, others};
   const double factors[] = {0.5, 0.5};
   const LinearCombination merged{numbers, vectors, factors};
-  prices.merge = shortest([&] {
-                   backend.dot_chunks({&work, {&pair, 1}, {}}, dots.data(), site.queue());
-                   backend.combine_vectors({&work, {&merged, 1}, {}}, site.queue());
-                 }) /
-                 kElements;
-  std::vector<float> p(static_cast<std::size_t>(kSide));
-  std::vector<float> q(static_cast<std::size_t>(kSide), 1.0F);
-  const LowRank matrix{numbers, kSide, kSide, 1, p.data(), q.data(), others.data};
+  prices.merge = each([&] {
+    backend.dot_chunks({&work, {&pair, 1}, {}}, dots.data(), queue);
+    backend.combine_vectors({&work, {&merged, 1}, {}}, queue);
+  });
+  std::vector<float> p(static_cast<std::size_t>(rows));
+  std::vector<float> q(static_cast<std::size_t>(kColumns), 1.0F);
+  const LowRank matrix{numbers, rows, kColumns, 1, p.data(), q.data(), others.data};
   const LowRankPlan low_rank{{&matrix, 1}, {}};
-  prices.multiply = shortest([&] {
-                      backend.project_rows(low_rank, site.queue());
-                      backend.orthonormalize(low_rank, site.queue());
-                      backend.project_columns(low_rank, site.queue());
-                      backend.expand(low_rank, 1, site.queue());
-                    }) /
-                    kElements;
+  prices.multiply = each([&] {
+    backend.project_rows(low_rank, queue);
+    backend.orthonormalize(low_rank, queue);
+    backend.project_columns(low_rank, queue);
+    backend.expand(low_rank, 1, queue);
+  });
   return prices;
 }
 
@@ -200,12 +199,12 @@ bool is_candidate(const gradstep_reducer_options& options, std::int32_t mode) {
   return ((modes != 0 ? modes : kUnasked) & (1 << mode)) != 0;
 }
 
-CostModel::CostModel(ExchangeResources& resources, const Deadline& deadline) {
+CostModel::CostModel(ExchangeResources& resources, std::int64_t elements, const Deadline& deadline) {
   Communicator& comm = *resources.comm;
   world_ = world_of(comm);
   world_.by_hosts = comm.host_sums() != nullptr;
   if (comm.world_size() == 1) return;
-  prices_ = measure_processor(*resources.context);
+  prices_ = measure_processor(*resources.context, elements);
   prices_.add = 0;  // all-reduces are timed as a whole
   measure_network(resources, deadline);
   agree(comm, deadline);

@@ -12,8 +12,9 @@
 
 namespace gradstep {
 
-/// Prices of what a rank does by itself, measured here; those of rounds and bytes are 0.
-ExchangeCost measure_processor(Context& context);
+/// Prices of what a rank does by itself, measured here on arrays of about `elements` numbers, which lie in caches or in
+/// memory as those of such a window do. Prices of rounds and bytes are 0.
+ExchangeCost measure_processor(Context& context, std::int64_t elements);
 
 /// How one bucket is exchanged.
 struct BucketChoice {
@@ -30,8 +31,9 @@ bool is_candidate(const gradstep_reducer_options& options, std::int32_t mode);
 
 class CostModel {
  public:
-  /// Collective: measures, and agrees with the other ranks on the largest of each number.
-  CostModel(ExchangeResources& resources, const Deadline& deadline);
+  /// Collective: measures for windows of so many elements, and agrees with the other ranks on the largest of each
+  /// number.
+  CostModel(ExchangeResources& resources, std::int64_t elements, const Deadline& deadline);
   /// `world` is one without elements.
   CostModel(const ExchangeCost& prices, const ExchangeSize& world) : prices_(prices), world_(world) {}
 

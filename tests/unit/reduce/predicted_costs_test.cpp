@@ -269,14 +269,16 @@ TEST(PredictedCosts, BadOptionsAreNamed) {
 }
 
 TEST(PredictedCosts, AProcessorIsMeasured) {
-  const ExchangeCost prices = measure_processor(*make_context());
-  for (const double price : {prices.pack, prices.convert, prices.encode, prices.decode, prices.select, prices.entry,
-                             prices.add, prices.merge, prices.multiply}) {
-    EXPECT_GT(price, 0);
-    EXPECT_LT(price, 10000);
+  for (const std::int64_t elements : {std::int64_t{1}, std::numeric_limits<std::int64_t>::max()}) {
+    const ExchangeCost prices = measure_processor(*make_context(), elements);
+    for (const double price : {prices.pack, prices.convert, prices.encode, prices.decode, prices.select, prices.entry,
+                               prices.add, prices.merge, prices.multiply}) {
+      EXPECT_GT(price, 0);
+      EXPECT_LT(price, 10000);
+    }
+    EXPECT_EQ(prices.byte, 0);
+    EXPECT_EQ(prices.round, 0);
   }
-  EXPECT_EQ(prices.byte, 0);
-  EXPECT_EQ(prices.round, 0);
 }
 
 struct Sent {
