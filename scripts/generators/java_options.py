@@ -100,6 +100,32 @@ SHAMPOO = """\
   long stateBytes(long parameters, long n) {
     return core.shampoo_state_bytes(settings.write(new ShampooOptionsStruct()), parameters, n);
   }
+
+  /**
+   * Begins with Shampoo in the place of a tuned AdamW, by its learning rate, betas, epsilon and decay: a step keeps
+   * AdamW's length, and only its direction is another. With eigenvalueCorrected the rule is SOAP.
+   *
+   * @param adamw of which other options are not read
+   * @return the builder, with which other options may be given
+   */
+  public static Builder fromAdamW(AdamWOptions adamw) {
+    double beta2 = value(adamw, "beta2", 0.999);
+    return builder((double) adamw.options().get("learning_rate"))
+        .beta1(value(adamw, "beta1", 0.9))
+        .beta2(beta2)
+        .diagonalEpsilon(value(adamw, "epsilon", 1e-8))
+        .weightDecay(value(adamw, "weight_decay", 0))
+        .graftBeta1(0)
+        .graftBeta2(beta2)
+        .graftType(GraftType.ADAM)
+        .decoupledWeightDecay(true)
+        .movingAverageForMomentum(true)
+        .nesterov(false);
+  }
+
+  private static double value(AdamWOptions adamw, String name, double initial) {
+    return (double) adamw.options().getOrDefault(name, initial);
+  }
 """
 SETTER = """
     /**
@@ -127,6 +153,7 @@ CANDIDATES = """
       }
       int all = flags;
       settings.put("candidates", Set.copyOf(modes), struct -> struct.setCandidates(all));
+      settings.put("candidate hosts", hosts, struct -> {});
       return this;
     }"""
 TYPES = {"double": "double", "int64_t": "long", "int32_t": "int"}

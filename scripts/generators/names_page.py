@@ -76,7 +76,7 @@ FURTHER = {
         "shampoo_from_adamw",
         "Shampoo.from_adamw",
         "Shampoo::from_adamw",
-        "",
+        "ShampooOptions.fromAdamW",
         "shampoo_from_adamw",
     ),
     "`gradstep_comm_create` with rank -1": (

@@ -230,6 +230,7 @@ public final class ReducerOptions extends StructOptions<ReducerOptionsStruct> {
       }
       int all = flags;
       settings.put("candidates", Set.copyOf(modes), struct -> struct.setCandidates(all));
+      settings.put("candidate hosts", hosts, struct -> {});
       return this;
     }
 

@@ -28,6 +28,32 @@ public final class ShampooOptions extends OptimizerOptions {
   }
 
   /**
+   * Begins with Shampoo in the place of a tuned AdamW, by its learning rate, betas, epsilon and decay: a step keeps
+   * AdamW's length, and only its direction is another. With eigenvalueCorrected the rule is SOAP.
+   *
+   * @param adamw of which other options are not read
+   * @return the builder, with which other options may be given
+   */
+  public static Builder fromAdamW(AdamWOptions adamw) {
+    double beta2 = value(adamw, "beta2", 0.999);
+    return builder((double) adamw.options().get("learning_rate"))
+        .beta1(value(adamw, "beta1", 0.9))
+        .beta2(beta2)
+        .diagonalEpsilon(value(adamw, "epsilon", 1e-8))
+        .weightDecay(value(adamw, "weight_decay", 0))
+        .graftBeta1(0)
+        .graftBeta2(beta2)
+        .graftType(GraftType.ADAM)
+        .decoupledWeightDecay(true)
+        .movingAverageForMomentum(true)
+        .nesterov(false);
+  }
+
+  private static double value(AdamWOptions adamw, String name, double initial) {
+    return (double) adamw.options().getOrDefault(name, initial);
+  }
+
+  /**
    * Begins with what must be given.
    *
    * @param learningRate step size

@@ -89,6 +89,18 @@ class OptimizerTest {
   }
 
   @Test
+  void shampooTakesThePlaceOfAnAdamW() {
+    AdamWOptions adamw = AdamWOptions.builder(0.5).beta2(0.25).weightDecay(0.125).build();
+    try (Context context = new Context(1)) {
+      // Without a preconditioner its direction is AdamW's, too.
+      ShampooOptions shampoo = ShampooOptions.fromAdamW(adamw).startPreconditioningStep(100).build();
+      assertEquals(0.25, shampoo.options().get("graftBeta2"));
+      assertArrayEquals(stepped(Optimizer.create(context, adamw, PAIR)),
+          stepped(Optimizer.create(context, shampoo, PAIR)), 1e-6f);
+    }
+  }
+
+  @Test
   void groupsHaveRulesOfTheirOwnAndWeightsAnAverage() {
     FloatBuffer memory = floats(1, 2);
     FloatBuffer copy = floats(0, 0);
