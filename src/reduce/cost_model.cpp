@@ -20,10 +20,9 @@ namespace {
 constexpr int kTrials = 5;
 constexpr std::int64_t kBytes = std::int64_t{1} << 20;  // that the ranks sum to time the network
 constexpr std::int64_t kElements = kBytes / 4;
-// Numbers of the arrays that a processor is timed with: from what fits into its caches to what does not.
-constexpr std::int64_t kFewest = std::int64_t{1} << 18;
-constexpr std::int64_t kMost = std::int64_t{1} << 22;
-constexpr std::int64_t kColumns = 512;  // of the matrix that they make up
+constexpr std::int64_t kSide = 512;  // of a square matrix of so many elements
+static_assert(kSide * kSide == kElements);
+constexpr std::int64_t kMostPieces = 16;  // of three arrays: more than caches hold
 
 /// The shortest of a few runs, in nanoseconds.
 template <class Body>
@@ -113,77 +112,120 @@ FactorSizes factors_of(std::span<const std::vector<std::int64_t>> shapes, std::i
   return factors;
 }
 
+/// Arrays of kElements, of which every run takes the next ones. They have left the caches since they were used last,
+/// unless all of `elements` fit.
+class Pieces {
+ public:
+  struct Piece {
+    Array numbers;
+    Array others;
+    Array halves;
+  };
+
+  Pieces(const Context& context, std::int64_t elements)
+      : count_(std::clamp(elements / kElements, std::int64_t{1}, kMostPieces)),
+        numbers_(context.allocate(static_cast<std::size_t>(count_ * kBytes), /*zeroed=*/false)),
+        others_(context.allocate(static_cast<std::size_t>(count_ * kBytes), /*zeroed=*/false)),
+        halves_(context.allocate(static_cast<std::size_t>(count_ * kBytes / 2), /*zeroed=*/true)) {
+    fill_all();
+  }
+
+  void fill_all() {
+    fill(numbers_.as<float>(), count_ * kElements);
+    fill(others_.as<float>(), count_ * kElements);
+  }
+
+  Piece next() {
+    const std::int64_t at = turn_++ % count_ * kElements;
+    return {compact_array(numbers_.as<float>() + at, kElements, DType::f32),
+            compact_array(others_.as<float>() + at, kElements, DType::f32),
+            compact_array(halves_.as<std::uint16_t>() + at, kElements, DType::f16)};
+  }
+
+ private:
+  std::int64_t count_;
+  Buffer numbers_;
+  Buffer others_;
+  Buffer halves_;
+  std::int64_t turn_ = 0;
+};
+
 }  // namespace
 
 ExchangeCost measure_processor(Context& context, std::int64_t elements) {
-  const std::int64_t rows = std::clamp(elements, kFewest, kMost) / kColumns;
-  const std::int64_t count = rows * kColumns;
-  const auto bytes = static_cast<std::size_t>(count) * sizeof(float);
   const Site site(context.cpu());
   Backend& backend = site.backend();
   Queue& queue = site.queue();
-  const Buffer wide = context.allocate(bytes, /*zeroed=*/false);
-  const Buffer other = context.allocate(bytes, /*zeroed=*/false);
-  const Buffer narrow = context.allocate(bytes / 2, /*zeroed=*/true);
-  const Array numbers = compact_array(wide.data(), count, DType::f32);
-  const Array others = compact_array(other.data(), count, DType::f32);
-  const Array halves = compact_array(narrow.data(), count, DType::f16);
-  fill(wide.as<float>(), count);
-  fill(other.as<float>(), count);
-  const auto each = [&](auto body) { return shortest(body) / static_cast<double>(count); };
+  Pieces pieces(context, elements);
+  const auto each = [&](auto body, std::int64_t count = kElements) {
+    return shortest([&] { body(pieces.next()); }) / static_cast<double>(count);
+  };
 
   ExchangeCost prices;
   WorkList work;
-  work.append(count);
-  const SelectPart part{count, count / 100};
-  SelectPlan plan;
-  plan.data = numbers;
-  plan.parts = {&part, 1};
+  work.append(kElements);
+  const auto copy = [&](const Array& to, const Array& from) {
+    const CopyItem item{to, from};
+    backend.copy({&work, {&item, 1}, {}}, 1, 1, queue);
+  };
+  const SelectPart part{kElements, kElements / 100};
   std::vector<std::int32_t> selected(static_cast<std::size_t>(part.count));
   std::vector<float> values(selected.size());
-  prices.select = each([&] { backend.select_largest(plan, {selected.data(), values.data()}, queue); });
+  prices.select = each([&](const Pieces::Piece& piece) {
+    SelectPlan plan;
+    plan.data = piece.numbers;
+    plan.parts = {&part, 1};
+    backend.select_largest(plan, {selected.data(), values.data()}, queue);
+  });
   const SparseList list{selected.data(), values.data(), part.count, nullptr};
   std::vector<std::int32_t> touched(selected.size());
   std::int64_t touched_count = 0;
-  const SparseSum job{numbers, {&list, 1}, 0, count, 1, touched.data(), &touched_count, {}};
-  prices.entry = shortest([&] { backend.sum_sparse(job, queue); }) / static_cast<double>(selected.size());
-  const CopyItem to_half{halves, numbers};
-  const CopyItem from_half{numbers, halves};
-  prices.convert = each([&] {
-    backend.copy({&work, {&to_half, 1}, {}}, 1, 1, queue);
-    backend.copy({&work, {&from_half, 1}, {}}, 1, 1, queue);
+  prices.entry = each(
+      [&](const Pieces::Piece& piece) {
+        backend.sum_sparse({piece.numbers, {&list, 1}, 0, kElements, 1, touched.data(), &touched_count, {}}, queue);
+      },
+      part.count);
+  prices.convert = each([&](const Pieces::Piece& piece) {
+    copy(piece.halves, piece.numbers);
+    copy(piece.numbers, piece.halves);
   });
+  const auto codes_in = [](const Pieces::Piece& piece) {
+    CodedNumbers codes;
+    codes.factors = static_cast<float*>(piece.halves.data);
+    codes.codes = reinterpret_cast<std::uint8_t*>(codes.factors + kElements / kernels::kCodeBlock);
+    codes.count = kElements;
+    codes.is_signed = true;
+    return codes;
+  };
+  prices.encode = each([&](const Pieces::Piece& piece) {
+    backend.encode(static_cast<const float*>(piece.others.data), codes_in(piece), queue);
+  });
+  prices.decode = each([&](const Pieces::Piece& piece) {
+    backend.decode(codes_in(piece), static_cast<float*>(piece.numbers.data), queue);
+  });
+  prices.pack = each([&](const Pieces::Piece& piece) { copy(piece.others, piece.numbers); });
 
-  CodedNumbers codes;
-  codes.factors = narrow.as<float>();
-  codes.codes = reinterpret_cast<std::uint8_t*>(codes.factors + count / kernels::kCodeBlock);
-  codes.count = count;
-  codes.is_signed = true;
-  prices.encode = each([&] { backend.encode(other.as<float>(), codes, queue); });
-  prices.decode = each([&] { backend.decode(codes, wide.as<float>(), queue); });
-
-  const CopyItem into_bucket{others, numbers};
-  prices.pack = each([&] { backend.copy({&work, {&into_bucket, 1}, {}}, 1, 1, queue); });
-
-  fill(wide.as<float>(), count);
-  fill(other.as<float>(), count);
-  const void* const two[] = {wide.data(), other.data()};
-  prices.add =
-      each([&] { backend.sum_ranks({wide.data(), two, count, DType::f32, GRADSTEP_REDUCE_SUM, 2}, queue); }) / 2;
+  pieces.fill_all();
+  prices.add = each(
+      [&](const Pieces::Piece& piece) {
+        const void* const two[] = {piece.numbers.data, piece.others.data};
+        backend.sum_ranks({piece.numbers.data, two, kElements, DType::f32, GRADSTEP_REDUCE_SUM, 2}, queue);
+      },
+      2 * kElements);
   std::vector<Dots> dots(work.chunks().size());
-  const CombineItem pair{{}, numbers, others};
-  const Array vectors[] = {numbers, others};
-  const double factors[] = {0.5, 0.5};
-  const LinearCombination merged{numbers, vectors, factors};
-  prices.merge = each([&] {
+  prices.merge = each([&](const Pieces::Piece& piece) {
+    const CombineItem pair{{}, piece.numbers, piece.others};
+    const Array vectors[] = {piece.numbers, piece.others};
+    const double factors[] = {0.5, 0.5};
+    const LinearCombination merged{piece.numbers, vectors, factors};
     backend.dot_chunks({&work, {&pair, 1}, {}}, dots.data(), queue);
     backend.combine_vectors({&work, {&merged, 1}, {}}, queue);
   });
-  std::vector<float> p(static_cast<std::size_t>(rows));
-  std::vector<float> q(static_cast<std::size_t>(kColumns), 1.0F);
-  const LowRank matrix{numbers, rows, kColumns, 1, p.data(), q.data(), others.data};
-  const LowRankPlan low_rank{{&matrix, 1}, {}};
-  prices.multiply = each([&] {
+  std::vector<float> p(static_cast<std::size_t>(kSide));
+  std::vector<float> q(static_cast<std::size_t>(kSide), 1.0F);
+  prices.multiply = each([&](const Pieces::Piece& piece) {
+    const LowRank matrix{piece.numbers, kSide, kSide, 1, p.data(), q.data(), piece.others.data};
+    const LowRankPlan low_rank{{&matrix, 1}, {}};
     backend.project_rows(low_rank, queue);
     backend.orthonormalize(low_rank, queue);
     backend.project_columns(low_rank, queue);

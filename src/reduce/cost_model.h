@@ -12,7 +12,7 @@
 
 namespace gradstep {
 
-/// Prices of what a rank does by itself, measured here on arrays of about `elements` numbers, which lie in caches or in
+/// Prices of what a rank does by itself, measured here on pieces of about `elements` numbers, which lie in caches or in
 /// memory as those of such a window do. Prices of rounds and bytes are 0.
 ExchangeCost measure_processor(Context& context, std::int64_t elements);
 
