@@ -39,7 +39,6 @@ typedef struct star {
   int from_root[kRanks][2];
 } star;
 
-/* docs:begin transfer */
 /* Moves all bytes, or says why not. A read waits timeout_ms at most for each part. */
 static gradstep_status receive_all(int fd, void* data, int64_t bytes, int64_t timeout_ms) {
   char* at = data;
@@ -67,7 +66,6 @@ static gradstep_status send_all(int fd, const void* data, int64_t bytes) {
   }
   return GRADSTEP_OK;
 }
-/* docs:end transfer */
 
 /* docs:begin all_gather */
 /* receive = rank 0's bytes, then rank 1's, then rank 2's; `bytes` is the same on all ranks. */
@@ -111,14 +109,12 @@ static void combine(star* host, float* gradient) {
   CHECK(gradstep_comm_create_host(context, &vtable, host, &comm));
   /* docs:end lend */
 
-  /* docs:begin adasum */
   gradstep_reducer_options options;
   gradstep_reducer* reducer = NULL;
   CHECK(gradstep_reducer_options_init(&options, sizeof options));
   options.mode = GRADSTEP_REDUCER_ADASUM_TREE;
   CHECK(gradstep_reducer_create(context, comm, &options, &parameter, 1, &reducer));
   CHECK(gradstep_reducer_reduce(reducer, &tensor, &tensor, 1, 1.0, NULL));
-  /* docs:end adasum */
 
   printf("rank %d: (%.4f, %.4f)\n", (int)host->rank, (double)gradient[0], (double)gradient[1]);
   gradstep_reducer_destroy(reducer);

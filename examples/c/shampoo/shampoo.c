@@ -74,7 +74,6 @@ static double squared_error_gradient(const model* m, uint32_t first_point, model
 /* Shampoo with Adam's learning rate and length of a step. */
 static gradstep_optimizer* create_shampoo(gradstep_context* context, double learning_rate,
                                           const gradstep_parameter* parameters) {
-  /* docs:begin create */
   gradstep_optimizer* shampoo = NULL;
   gradstep_shampoo_options options;
   CHECK(gradstep_shampoo_options_init(&options, sizeof options));
@@ -89,7 +88,6 @@ static gradstep_optimizer* create_shampoo(gradstep_context* context, double lear
   CHECK(gradstep_optimizer_set_value(shampoo, 1, "precondition", 0));
   CHECK(gradstep_optimizer_set_value(shampoo, 1, "graft_beta1", options.beta1));
   CHECK(gradstep_optimizer_set_value(shampoo, 1, "beta1", 0));
-  /* docs:end create */
   return shampoo;
 }
 
@@ -111,7 +109,6 @@ static double train(gradstep_optimizer* optimizer, model* m, int begin, int end)
 
 /* How the roots of the preconditioners went: one record for each number, parameter, block and axis. */
 static void print_roots(gradstep_optimizer* shampoo) {
-  /* docs:begin metrics */
   gradstep_metric metrics[kMaxMetrics];
   size_t count = 0;
   CHECK(gradstep_optimizer_metrics(shampoo, metrics, sizeof metrics[0], kMaxMetrics, &count));
@@ -120,7 +117,6 @@ static void print_roots(gradstep_optimizer* shampoo) {
     printf("  parameter %d, block %d, axis %d: %s %g\n", (int)metrics[i].parameter, (int)metrics[i].block,
            (int)metrics[i].axis, metrics[i].name, metrics[i].value);
   }
-  /* docs:end metrics */
 }
 
 int main(void) {

@@ -73,11 +73,9 @@ static void* train(void* argument) {
     for (int i = 0; i < kElements; ++i) self->received[i] += self->gradient[i];
   }
 
-  /* docs:begin residual */
   gradstep_tensor residual; /* this rank's: what it has not sent yet */
   CHECK(gradstep_reducer_residual(reducer, 0, &residual));
   for (int i = 0; i < kElements; ++i) self->waiting[i] = (double)((const float*)residual.data)[i];
-  /* docs:end residual */
 
   gradstep_bucket_statistics bucket = {.struct_size = sizeof bucket};
   size_t buckets = 0;

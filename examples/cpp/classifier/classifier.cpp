@@ -112,10 +112,8 @@ std::string train(const gradstep::Context& context, gradstep::Communicator& comm
   }
   // docs:end loop
   // docs:end push
-  // docs:begin save
   std::ostringstream state;
   adamw.save(state);
-  // docs:end save
   return state.str();
 }
 

@@ -158,7 +158,6 @@ class Training {
 Training::Training(int device, gradstep_comm* comm) {
   check(cudaMemsetAsync(weights_.get(), 0, kWeights * sizeof(float), stream_.get()));
 
-  // docs:begin describe
   const gradstep_device cuda = {GRADSTEP_DEVICE_CUDA, device};
   const gradstep_dtype f32 = {GRADSTEP_TYPE_FLOAT, 32, 1};
   gradstep_parameter parameter{};
@@ -175,7 +174,6 @@ Training::Training(int device, gradstep_comm* comm) {
   weights_tensor_.shape = shape_;
   gradient_tensor_ = weights_tensor_;
   gradient_tensor_.data = gradient_.get();
-  // docs:end describe
 
   gradstep_context* context = nullptr;
   check(gradstep_context_create(nullptr, &context));
@@ -222,7 +220,6 @@ Training::Training(int device, gradstep_comm* comm) {
 
 /// Queues an update; nothing of it is waited for, but for exchanges between ranks.
 void Training::put_window() {
-  // docs:begin window
   for (std::uint32_t k = 0; k < kMicroBatches; ++k) {
     cudaLaunchConfig_t launch{};
     launch.gridDim.x = 1;
@@ -231,7 +228,6 @@ void Training::put_window() {
     check(cudaLaunchKernelEx(&launch, squared_error_gradient, weights_.get(), inputs_.get(), k, gradient_.get()));
     check(gradstep_updater_push(updater_.get(), &weights_tensor_, &gradient_tensor_, 1, 1.0, stream_.get(), nullptr));
   }
-  // docs:end window
 }
 
 Graph Training::capture_window() {
@@ -293,7 +289,6 @@ std::vector<float> train_alone(bool with_graph) {
 std::vector<std::vector<float>> train_together(int ranks) {
   const auto count = static_cast<std::size_t>(ranks);
   std::vector<std::vector<float>> found(count);
-  // docs:begin ranks
   // Threads of this process meet without a network; processes would use gradstep_comm_create with engine "nccl".
   gradstep_context* context = nullptr;
   check(gradstep_context_create(nullptr, &context));
@@ -313,7 +308,6 @@ std::vector<std::vector<float>> train_together(int ranks) {
       found[static_cast<std::size_t>(rank)] = training.weights();
     });
   }
-  // docs:end ranks
   for (std::thread& thread : threads) thread.join();
   return found;
 }

@@ -9,11 +9,9 @@ using Random
 
 const RANKS, UPDATES, BATCH = 2, 400, 32
 
-# docs:begin model
 new_model(random) = (
     hidden = (weight = randn(random, Float32, 16, 1), bias = zeros(Float32, 16)),
     output = (weight = randn(random, Float32, 1, 16) / 4, bias = zeros(Float32, 1)))
-# docs:end model
 
 "The mean squared error, and its gradient in the structure of the model."
 function loss_and_gradient(model, x, y)

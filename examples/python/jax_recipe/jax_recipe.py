@@ -45,7 +45,6 @@ def run(gradient: Gradient) -> float:
     chunked = (0.01 * random.standard_normal(FEATURES)).astype(np.float32)
     full = chunked.copy()
 
-    # docs:begin recipe
     accumulator = gradstep.Accumulator([chunked], steps=CHUNKS, mode="mean_each")
     adam = gradstep.Adam([chunked], learning_rate=0.001)
     reference = gradstep.Adam([full], learning_rate=0.001)
@@ -58,7 +57,6 @@ def run(gradient: Gradient) -> float:
         adam.step([chunked], accumulator.gradients())
         reference.step([full], [gradient(full, inputs, targets)], grad_scale=1 / CHUNKS)
         worst = max(worst, float(np.abs(chunked - full).max()))
-    # docs:end recipe
     return worst
 
 

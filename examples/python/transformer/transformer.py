@@ -167,7 +167,6 @@ def same_bits(a: Transformer, b: Transformer) -> bool:
 def train_rank(model: Transformer, text: Text, comm: gradstep.Communicator, windows: int, micro_batches: int) -> None:
     """One rank: micro-batches of different lengths, each counting by its number of characters."""
     parameters = list(model.parameters())
-    # docs:begin ranks
     optimizer = gradstep.Shampoo.from_adamw(parameters, learning_rate=RATE, weight_decay=WEIGHT_DECAY, **SHAMPOO)
     accumulator = gradstep.Accumulator(parameters, steps=micro_batches, mode="weighted")
     reducer = gradstep.Reducer(comm, parameters, average="weighted")
@@ -176,7 +175,6 @@ def train_rank(model: Transformer, text: Text, comm: gradstep.Communicator, wind
         inputs, targets = text.batch(8, length_of(index, comm), seed=index * comm.world_size + comm.rank)
         grads = torch.autograd.grad(model.loss(inputs, targets), parameters)
         updater.push(parameters, grads, weight=inputs.numel())
-    # docs:end ranks
 
 
 def length_of(index: int, comm: gradstep.Communicator) -> int:

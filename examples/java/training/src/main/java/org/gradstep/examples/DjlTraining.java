@@ -65,12 +65,10 @@ public final class DjlTraining {
     return hidden.dot(weights.get(2)).add(weights.get(3));
   }
 
-  // docs:begin djl
   /** A view of an array's own memory. The array must stay for as long as the view is used. */
   private static Tensor view(NDArray array) {
     return Tensor.of(array.toByteBuffer(true), DType.F32, array.getShape().getShape()); // true: direct, no copy
   }
-  // docs:end djl
 
   private void differentiate(NDManager scope) {
     try (GradientCollector collector = Engine.getInstance().newGradientCollector()) {
