@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <ranges>
 
 #include "core/absence.h"
 #include "core/error.h"
@@ -67,7 +68,11 @@ Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Com
   own_norm_.work = &own_work_;
   if (parts_) {
     options_.gradients = exchange_.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
-    partials_.deal(schema, *parts_, comm_->rank(), is_whole());
+    partials_.deal(schema, *parts_, slices_, comm_->rank(), is_whole());
+    const auto travels = [&](std::size_t i) { return parts_->travels(i); };
+    if (std::ranges::any_of(std::views::iota(std::size_t{0}, schema.size()), travels)) {
+      owners_ = std::make_unique<PartOwners>(site_, data_, schema, *parts_, comm_->rank());
+    }
   } else {
     partials_.deal(schema, slices_, comm_->rank(), is_whole());
   }
@@ -160,7 +165,8 @@ void Sharding::check_presence() const {
   }
 }
 
-void Sharding::bring_gradients(const BufferList& grads, const GradientExchange& exchange, const Deadline& deadline) {
+void Sharding::bring_gradients(const StepBuffers& buffers, const GradientExchange& exchange, const Deadline& deadline) {
+  const BufferList& grads = buffers.grads;
   const double ranks = comm_->world_size();
   const bool local = exchange.gradients == GRADSTEP_SHARDED_GRADIENTS_LOCAL;
   const bool weighted = local && exchange.average == GRADSTEP_AVERAGE_WEIGHTED;
@@ -170,8 +176,9 @@ void Sharding::bring_gradients(const BufferList& grads, const GradientExchange& 
          grads[i].size, slice(i).size);
   }
   if (exchange.in_slices || (!has_slices() && !local)) {
-    gradient_slices_.assign(grads.begin(), grads.end());
     gradients_version_ = grads.version;
+    if (owners_) return owners_->bring(buffers, gradient_slices_, deadline);
+    gradient_slices_.assign(grads.begin(), grads.end());
     return;
   }
   const double weight_sum = weighted ? control_[kWeight] : 0;
@@ -219,6 +226,22 @@ void Sharding::show_gradients(std::span<const Array> grads, bool local) {
   }
 }
 
+std::span<const Array> Sharding::params(const StepBuffers& buffers) const {
+  if (has_slices()) return parameters_.slices();
+  return owners_ ? owners_->params() : buffers.params.arrays;
+}
+
+std::span<const Array> Sharding::updates(const StepBuffers& buffers) const {
+  if (has_slices() && !buffers.updates.empty()) return parameters_.slices();
+  return owners_ ? owners_->updates() : buffers.updates.arrays;
+}
+
+void Sharding::publish(const StepBuffers& buffers, const Deadline& deadline) {
+  const BufferList& targets = buffers.updates.empty() ? buffers.params : buffers.updates;
+  if (has_slices()) parameters_.publish(targets, deadline);
+  if (owners_) owners_->publish(targets, deadline);
+}
+
 std::int32_t Sharding::owner(std::size_t parameter) const {
   const auto has_first = [&](const std::vector<Slice>& slices) {
     return slices[parameter].begin == 0 && slices[parameter].size > 0;
@@ -262,7 +285,7 @@ const double* Sharding::largest(const Deadline& deadline) {
 }
 
 std::int64_t Sharding::bytes() const {
-  std::size_t bytes = arena_.bytes() + (parts_ ? parts_->bytes() : 0);
+  std::size_t bytes = arena_.bytes() + (parts_ ? parts_->bytes() : 0) + (owners_ ? owners_->bytes() : 0);
   for (const ArenaRegion& region : gradient_regions_) bytes += region.own.bytes();
   return static_cast<std::int64_t>(bytes + squares_.bytes() + partials_.bytes());
 }

@@ -22,6 +22,7 @@
 #include "optim/arena_region.h"
 #include "optim/chunk_partials.h"
 #include "optim/dealing.h"
+#include "optim/part_owners.h"
 #include "optim/parts.h"
 #include "optim/staged_parameters.h"
 
@@ -50,7 +51,7 @@ class Sharding {
   const gradstep_sharding_options& options() const { return options_; }
   const GradientExchange& default_exchange() const { return exchange_; }
   bool is_whole() const { return is_whole_; }
-  /// What the host has spread: every rank steps its own buffers. NULL = this object deals out what ranks have.
+  /// What the host has spread: ranks step what they have, or own. NULL = this object deals out what ranks have.
   const Parts* parts() const { return parts_.get(); }
   /// Each rank steps slices of the host's buffers, which are gathered.
   bool has_slices() const { return !is_whole_ && parts_ == nullptr; }
@@ -64,8 +65,15 @@ class Sharding {
   /// The chunks of this rank's slices, item i being the slice of parameter i.
   const WorkList& work() const { return own_work_; }
 
-  /// For the step of slices.
-  StagedParameters& parameters() { return parameters_; }
+  // What a step works on, once stage() was called: the host's buffers, this rank's slices, or what it owns.
+  std::span<const Array> params(const StepBuffers& buffers) const;
+  std::span<const Array> updates(const StepBuffers& buffers) const;
+  /// Copies this rank's slices of the parameters to where the step works on them.
+  void stage(const StepBuffers& buffers) {
+    if (has_slices()) parameters_.stage(buffers.params);
+  }
+  /// Writes what came of the step to the host's buffers, when all of it is there. Collective.
+  void publish(const StepBuffers& buffers, const Deadline& deadline);
 
   /// What ranks must agree on before a step. Sums over the ranks where ranks may differ.
   struct Agreement {
@@ -78,10 +86,11 @@ class Sharding {
   };
   /// One exchange before anything is changed. Collective; `deadline` is that of the whole step.
   Agreement agree(const BufferList& grads, const GradientExchange& exchange, Agreement own, const Deadline& deadline);
-  /// Brings every rank its slices of the gradients for which agree() was called. Collective.
-  void bring_gradients(const BufferList& grads, const GradientExchange& exchange, const Deadline& deadline);
+  /// Brings every rank its slices of the gradients for which agree() was called, and owners the parameters with them.
+  /// Collective.
+  void bring_gradients(const StepBuffers& buffers, const GradientExchange& exchange, const Deadline& deadline);
   /// By parameter: this rank's slice, contiguous in the arithmetic dtype (without slices and REDUCED: the host's own;
-  /// in slices: those); no data = no rank has a gradient.
+  /// in slices: those; with an owner: the whole or nothing); no data = no rank has a gradient.
   BufferList gradients() const { return {gradient_slices_, gradients_version_}; }
   /// What ranks measure of their chunks, brought together.
   const ChunkPartials& partials() const { return partials_; }
@@ -118,6 +127,7 @@ class Sharding {
   std::vector<ArenaRegion> gradient_regions_;
   Buffer arena_;  // gradients on their way out, then parameters on their way in
   StagedParameters parameters_;
+  std::unique_ptr<PartOwners> owners_;                           // NULL = no tensor travels to one
   BoundCopies gradients_in_{BoundCopies::Direction::from_host};  // to the arena
   std::vector<Array> gradient_slices_;
   std::uint64_t gradients_version_ = new_version();
