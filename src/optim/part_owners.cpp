@@ -3,6 +3,7 @@
 #include "optim/part_owners.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/absence.h"
 
@@ -32,11 +33,12 @@ class Places {
 
 }  // namespace
 
-PartOwners::PartOwners(const Site& site, DataPlane& data, const Schema& schema, const Parts& parts, std::int32_t rank)
-    : site_(site), data_(data), parts_(parts), rank_(rank) {
+PartOwners::PartOwners(const Site& site, DataPlane& data, const Schema& schema, std::unique_ptr<const Parts> parts,
+                       std::int32_t rank)
+    : site_(site), data_(data), parts_(std::move(parts)), rank_(rank) {
   for (std::size_t i = 0; i < schema.size(); ++i) {
-    if (!parts.travels(i)) continue;
-    const std::int64_t size = parts.owner(i) == rank ? schema[i].whole_size() : 0;
+    if (!parts_->travels(i)) continue;
+    const std::int64_t size = parts_->owner(i) == rank ? schema[i].whole_size() : 0;
     Tensor& tensor = tensors_.emplace_back();
     tensor.parameter = i;
     tensor.param = compact_array(nullptr, size, schema[i].dtype);
@@ -63,8 +65,8 @@ template <class Visit>
 void PartOwners::for_each_piece(Way way, std::int32_t holder, std::int32_t owner, Visit visit) const {
   for (const Tensor& tensor : tensors_) {
     const std::size_t i = tensor.parameter;
-    const std::int64_t size = parts_.box(holder, i).size;
-    if (parts_.owner(i) == owner && size > 0 && (way == Way::back || parts_.stands(holder, i))) visit(tensor, size);
+    const std::int64_t size = parts_->box(holder, i).size;
+    if (parts_->owner(i) == owner && size > 0 && (way == Way::back || parts_->stands(holder, i))) visit(tensor, size);
   }
 }
 
@@ -78,7 +80,7 @@ PartOwners::Traffic PartOwners::traffic(Way way) const {
     return sum;
   };
   Traffic found;
-  for (std::int32_t rank = 0; rank < parts_.ranks(); ++rank) {
+  for (std::int32_t rank = 0; rank < parts_->ranks(); ++rank) {
     const std::int64_t of_parts = bytes(rank_, rank);
     const std::int64_t of_wholes = bytes(rank, rank_);
     found.sent.push_back(way == Way::to_owners ? of_parts : of_wholes);
@@ -102,9 +104,9 @@ void PartOwners::place_pieces() {
   Places in(near_);
   Places joined(far_);
   Places parted(far_);
-  for (std::int32_t rank = 0; rank < parts_.ranks(); ++rank) {
+  for (std::int32_t rank = 0; rank < parts_->ranks(); ++rank) {
     const auto part_of = [&](const Array& whole, const Tensor& tensor) {
-      return box_in(whole, tensor.strides, parts_.box(rank, tensor.parameter));
+      return box_in(whole, tensor.strides, parts_->box(rank, tensor.parameter));
     };
     for_each_piece(Way::to_owners, rank_, rank, [&](const Tensor& tensor, std::int64_t size) {
       grads_out_.add(tensor.parameter, out.take(size, tensor.grad.dtype));

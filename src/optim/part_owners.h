@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -15,24 +16,29 @@
 #include "comm/data_plane.h"
 #include "core/schema.h"
 #include "optim/parts.h"
+#include "optim/working_buffers.h"
 
 namespace gradstep {
 
-class PartOwners {
+class PartOwners final : public WorkingBuffers {
  public:
-  /// All outlive it. `parts` have owners.
-  PartOwners(const Site& site, DataPlane& data, const Schema& schema, const Parts& parts, std::int32_t rank);
+  /// `site` and `data` outlive it. `parts` have their owners.
+  PartOwners(const Site& site, DataPlane& data, const Schema& schema, std::unique_ptr<const Parts> parts,
+             std::int32_t rank);
+  const Parts& parts() const { return *parts_; }
+  /// False: every rank steps what it has, and nothing else here is called.
+  bool have_work() const { return !tensors_.empty(); }
 
   /// Brings the owners gradients, in the arithmetic dtype, and parameters. `grads`, the host's, become those that the
   /// step works on. Collective.
   void bring(const StepBuffers& buffers, std::vector<Array>& grads, const Deadline& deadline);
-  /// What the step works on: the host's arrays, and of a tensor with an owner the whole or nothing.
-  std::span<const Array> params() const { return params_; }
-  std::span<const Array> updates() const { return updates_; }
-  /// Sends back what came of it and, when all is there, writes it to the targets. Collective.
-  void publish(const BufferList& targets, const Deadline& deadline);
+  void stage(const BufferList& /*params*/) override {}  // they came with the gradients
+  /// The host's arrays, and of a tensor with an owner the whole or nothing.
+  std::span<const Array> params() const override { return params_; }
+  std::span<const Array> updates() const override { return updates_; }
+  void publish(const BufferList& targets, const Deadline& deadline) override;
 
-  std::size_t bytes() const { return near_.bytes() + far_.bytes() + wholes_.bytes(); }
+  std::size_t bytes() const { return parts_->bytes() + near_.bytes() + far_.bytes() + wholes_.bytes(); }
 
  private:
   enum class Way : std::uint8_t { to_owners, back };
@@ -58,7 +64,7 @@ class PartOwners {
 
   const Site& site_;
   DataPlane& data_;
-  const Parts& parts_;
+  std::unique_ptr<const Parts> parts_;
   std::int32_t rank_;
   std::vector<Tensor> tensors_;
   Traffic to_owners_;

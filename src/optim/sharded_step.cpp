@@ -116,10 +116,13 @@ StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards
       write_zero_updates();
       return outcome(guards);
     }
-    sharding.stage(buffers_);
+    WorkingBuffers* working = sharding.working();
+    if (working != nullptr) working->stage(buffers_.params);
     apply_guarded(guards.clip_value);
     has_stepped = true;
-    sharding.publish(buffers_, deadline);
+    if (working != nullptr) {
+      working->publish(buffers_.updates.empty() ? buffers_.params : buffers_.updates, deadline);
+    }
   } catch (...) {
     wholeness_.exchange_failed(sharding.comm(), has_stepped);
     throw;

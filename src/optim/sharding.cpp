@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <ranges>
 
 #include "core/absence.h"
 #include "core/error.h"
@@ -61,22 +60,18 @@ Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Com
       exchange_(exchange_of(options)),
       is_whole_(dealing.is_whole),
       takes_slices_(!dealing.groups.empty()),
-      parts_(std::move(parts)),
-      slices_(parts_ ? parts_->slices() : deal_out(schema, dealing, comm_->world_size())),
+      owners_(parts ? std::make_unique<PartOwners>(site, data_, schema, std::move(parts), comm_->rank()) : nullptr),
+      slices_(owners_ ? owners_->parts().slices() : deal_out(schema, dealing, comm_->world_size())),
       parameters_(site, data_, arena_),
       partials_(site, data_) {
   own_norm_.work = &own_work_;
-  if (parts_) {
+  if (owners_) {
     options_.gradients = exchange_.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
-    partials_.deal(schema, *parts_, slices_, comm_->rank(), is_whole());
-    const auto travels = [&](std::size_t i) { return parts_->travels(i); };
-    if (std::ranges::any_of(std::views::iota(std::size_t{0}, schema.size()), travels)) {
-      owners_ = std::make_unique<PartOwners>(site_, data_, schema, *parts_, comm_->rank());
-    }
+    partials_.deal(schema, owners_->parts(), slices_, comm_->rank(), is_whole());
   } else {
     partials_.deal(schema, slices_, comm_->rank(), is_whole());
   }
-  if (!takes_slices() && !parts_) gradient_regions_ = arena_regions(schema, dealing, slices_, comm_->rank());
+  if (!takes_slices() && !owners_) gradient_regions_ = arena_regions(schema, dealing, slices_, comm_->rank());
   std::optional<RankBlocks> params;
   if (has_slices()) params.emplace(schema, slices_);
   const std::int64_t params_bytes = params ? params->total_bytes() : 0;
@@ -151,7 +146,7 @@ Sharding::Agreement Sharding::agree(const BufferList& grads, const GradientExcha
   }
   agreed.found_inf = control_[kFoundInf] != 0;
   agreed.any_gradient = control_[kAnyGradient] != 0;
-  if (parts_) check_presence();
+  if (owners_) check_presence();
   return agreed;
 }
 
@@ -177,7 +172,7 @@ void Sharding::bring_gradients(const StepBuffers& buffers, const GradientExchang
   }
   if (exchange.in_slices || (!has_slices() && !local)) {
     gradients_version_ = grads.version;
-    if (owners_) return owners_->bring(buffers, gradient_slices_, deadline);
+    if (owners_ && owners_->have_work()) return owners_->bring(buffers, gradient_slices_, deadline);
     gradient_slices_.assign(grads.begin(), grads.end());
     return;
   }
@@ -226,22 +221,6 @@ void Sharding::show_gradients(std::span<const Array> grads, bool local) {
   }
 }
 
-std::span<const Array> Sharding::params(const StepBuffers& buffers) const {
-  if (has_slices()) return parameters_.slices();
-  return owners_ ? owners_->params() : buffers.params.arrays;
-}
-
-std::span<const Array> Sharding::updates(const StepBuffers& buffers) const {
-  if (has_slices() && !buffers.updates.empty()) return parameters_.slices();
-  return owners_ ? owners_->updates() : buffers.updates.arrays;
-}
-
-void Sharding::publish(const StepBuffers& buffers, const Deadline& deadline) {
-  const BufferList& targets = buffers.updates.empty() ? buffers.params : buffers.updates;
-  if (has_slices()) parameters_.publish(targets, deadline);
-  if (owners_) owners_->publish(targets, deadline);
-}
-
 std::int32_t Sharding::owner(std::size_t parameter) const {
   const auto has_first = [&](const std::vector<Slice>& slices) {
     return slices[parameter].begin == 0 && slices[parameter].size > 0;
@@ -285,7 +264,7 @@ const double* Sharding::largest(const Deadline& deadline) {
 }
 
 std::int64_t Sharding::bytes() const {
-  std::size_t bytes = arena_.bytes() + (parts_ ? parts_->bytes() : 0) + (owners_ ? owners_->bytes() : 0);
+  std::size_t bytes = arena_.bytes() + (owners_ ? owners_->bytes() : 0);
   for (const ArenaRegion& region : gradient_regions_) bytes += region.own.bytes();
   return static_cast<std::int64_t>(bytes + squares_.bytes() + partials_.bytes());
 }

@@ -52,9 +52,9 @@ class Sharding {
   const GradientExchange& default_exchange() const { return exchange_; }
   bool is_whole() const { return is_whole_; }
   /// What the host has spread: ranks step what they have, or own. NULL = this object deals out what ranks have.
-  const Parts* parts() const { return parts_.get(); }
+  const Parts* parts() const { return owners_ != nullptr ? &owners_->parts() : nullptr; }
   /// Each rank steps slices of the host's buffers, which are gathered.
-  bool has_slices() const { return !is_whole_ && parts_ == nullptr; }
+  bool has_slices() const { return !is_whole_ && owners_ == nullptr; }
   bool takes_slices() const { return takes_slices_; }
   Communicator& comm() const { return *comm_; }
   DataPlane& data() const { return data_; }
@@ -65,15 +65,11 @@ class Sharding {
   /// The chunks of this rank's slices, item i being the slice of parameter i.
   const WorkList& work() const { return own_work_; }
 
-  // What a step works on, once stage() was called: the host's buffers, this rank's slices, or what it owns.
-  std::span<const Array> params(const StepBuffers& buffers) const;
-  std::span<const Array> updates(const StepBuffers& buffers) const;
-  /// Copies this rank's slices of the parameters to where the step works on them.
-  void stage(const StepBuffers& buffers) {
-    if (has_slices()) parameters_.stage(buffers.params);
+  /// NULL = a step works on the host's buffers.
+  WorkingBuffers* working() {
+    if (has_slices()) return &parameters_;
+    return owners_ != nullptr && owners_->have_work() ? owners_.get() : nullptr;
   }
-  /// Writes what came of the step to the host's buffers, when all of it is there. Collective.
-  void publish(const StepBuffers& buffers, const Deadline& deadline);
 
   /// What ranks must agree on before a step. Sums over the ranks where ranks may differ.
   struct Agreement {
@@ -117,8 +113,8 @@ class Sharding {
   GradientExchange exchange_;
   bool is_whole_;
   bool takes_slices_;
-  std::unique_ptr<const Parts> parts_;
-  bool has_wide_ = false;  // f64 gradients
+  std::unique_ptr<PartOwners> owners_;  // of parts; NULL = there are none
+  bool has_wide_ = false;               // f64 gradients
   RankSlices slices_;
   std::vector<bool> may_be_unused_;
   WorkList work_;      // of the whole tensors
@@ -127,7 +123,6 @@ class Sharding {
   std::vector<ArenaRegion> gradient_regions_;
   Buffer arena_;  // gradients on their way out, then parameters on their way in
   StagedParameters parameters_;
-  std::unique_ptr<PartOwners> owners_;                           // NULL = no tensor travels to one
   BoundCopies gradients_in_{BoundCopies::Direction::from_host};  // to the arena
   std::vector<Array> gradient_slices_;
   std::uint64_t gradients_version_ = new_version();

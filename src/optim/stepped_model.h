@@ -88,10 +88,14 @@ class SteppedModel {
   std::int64_t own_bytes() const;
 
   // What a step works on: the host's buffers, this rank's slices, or what it owns.
-  std::span<const Array> params() const { return is_sharded() ? sharding_->params(buffers_) : buffers_.params.arrays; }
+  std::span<const Array> params() const {
+    const WorkingBuffers* working = is_sharded() ? sharding_->working() : nullptr;
+    return working != nullptr ? working->params() : buffers_.params.arrays;
+  }
   std::span<const Array> grads() const { return is_sharded() ? sharding_->gradients().arrays : buffers_.grads.arrays; }
   std::span<const Array> updates() const {
-    return is_sharded() ? sharding_->updates(buffers_) : buffers_.updates.arrays;
+    const WorkingBuffers* working = is_sharded() && !buffers_.updates.empty() ? sharding_->working() : nullptr;
+    return working != nullptr ? working->updates() : buffers_.updates.arrays;
   }
   const WorkList& work() const { return is_sharded() ? sharding_->work() : work_; }
   bool has_slices() const { return is_sharded() && sharding_->has_slices(); }

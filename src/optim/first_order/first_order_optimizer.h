@@ -84,7 +84,7 @@ class FirstOrderOptimizer final : public Optimizer {
   void on(StateEvent event) override;
   std::int64_t scratch_bytes() const override;
   OwnerOf owners(const Sharding* next) override;
-  /// Of the state of a parameter that is stepped as a whole; -1 = it has none.
+  /// The rank that has the state of a parameter which is stepped as a whole; -1 = no rank alone.
   std::int32_t owner_of(const Rule& rule, const Parameter& parameter, std::size_t i) const;
   void set_all_used(bool all_used);
   /// Whether constants are by parameter, not by group.

@@ -53,7 +53,8 @@ void train(PartsModel& model, Optimizer& optimizer, std::uint32_t begin, std::ui
     model.absent[t % model.absent.size()] = t % 2 == 1;
     StepGuards guards;
     guards.max_norm = 5;
-    EXPECT_LT(model.step(optimizer, guards).clip_coefficient, 1);
+    model.step(optimizer, guards);
+    EXPECT_LT(optimizer.last_outcome().clip_coefficient, 1);
   }
 }
 
@@ -98,8 +99,9 @@ TEST(PartOwners, UpdatesAreThoseOfTheParts) {
           [&](Communicator&, PartsModel& model, Optimizer& optimizer) {
             const auto before = model.params;
             model.draw(0);
+            model.absent[1] = true;
             model.step(optimizer, {}, /*gives_updates=*/true);
-            for (const std::size_t i : {0, 1, 2, 3}) {
+            for (std::size_t i = 0; i < kMatrices.size(); ++i) {
               EXPECT_EQ(model.grads[i], part_of(whole.grads[i], model.places[i])) << rule.key() << ", p" << i;
             }
             EXPECT_EQ(model.params, before);
@@ -127,7 +129,8 @@ TEST(PartOwners, GoWithParametersThatAreSteppedElementByElement) {
       StepGuards guards;
       guards.max_norm = 1;
       model.draw(kSteps);
-      EXPECT_LT(model.step(*optimizer, guards).clip_coefficient, 1);
+      model.step(*optimizer, guards);
+      EXPECT_LT(optimizer->last_outcome().clip_coefficient, 1);
     });
   }
 }
@@ -256,6 +259,11 @@ TEST(PartOwners, OneRankHasTheStateOfATensorAndAllReadIt) {
   PartsModel whole = PartsModel::whole(kMatrices);
   const auto alone = optimizer_of(rule, whole);
   whole.train(*alone, 0, kSteps);
+  std::vector<std::vector<float>> expected;
+  for (std::size_t i = 0; i < kMatrices.size(); ++i) {
+    std::vector<float>& momentum = expected.emplace_back(whole.params[i].size());
+    alone->state().get(i, "momentum_buffer", compact_array(momentum.data(), std::ssize(momentum), DType::f32));
+  }
   std::mutex mutex;
   std::vector<std::int64_t> bytes;
   run_attached(
@@ -268,13 +276,10 @@ TEST(PartOwners, OneRankHasTheStateOfATensorAndAllReadIt) {
         }
         for (std::size_t i = 0; i < kMatrices.size(); ++i) {
           EXPECT_TRUE(std::ranges::equal(optimizer.state().shape(i, "momentum_buffer"), kMatrices[i]));
-          const Array all = alone->state().view(i, "momentum_buffer");
-          const auto* first = static_cast<const float*>(all.data);
-          const std::vector<float> expected(first, first + all.size);
-          std::vector<float> found(expected.size());
+          std::vector<float> found(static_cast<std::size_t>(whole.schema[i].size));
           const Array host = compact_array(found.data(), std::ssize(found), DType::f32);
           optimizer.state().get(i, "momentum_buffer", host);
-          EXPECT_EQ(found, expected);
+          EXPECT_EQ(found, expected[i]);
           expect_error(GRADSTEP_ERR_UNSUPPORTED, "is shared by ranks: get_state copies it",
                        [&] { (void)optimizer.state().view(i, "momentum_buffer"); });
           std::ranges::fill(found, 0.5F + static_cast<float>(i));

@@ -171,16 +171,19 @@ struct PartsModel {
   void draw(std::uint32_t step) {
     for (std::size_t i = 0; i < grads.size(); ++i) grads[i] = drawn(i, 1000 + 31 * step);
   }
+  /// Updates are written where the gradients are.
   StepOutcome step(Optimizer& optimizer, const StepGuards& guards = {}, bool gives_updates = false) {
     std::vector<gradstep_tensor> p;
     std::vector<gradstep_tensor> g;
+    std::vector<gradstep_tensor> u;
     for (std::size_t i = 0; i < params.size(); ++i) {
       p.push_back(view_of(schema, i, params[i].data(), DType::f32));
+      u.push_back(view_of(schema, i, grads[i].data(), DType::f32));
       g.push_back(view_of(schema, i, absent[i] ? nullptr : grads[i].data(), DType::f32));
       if (absent[i]) g.back().ndim = 0;
       if (absent[i]) g.back().shape = nullptr;
     }
-    return host::step(optimizer, p.data(), g.data(), gives_updates ? g.data() : nullptr, p.size(), guards);
+    return host::step(optimizer, p.data(), g.data(), gives_updates ? u.data() : nullptr, p.size(), guards);
   }
   void train(Optimizer& optimizer, std::uint32_t begin, std::uint32_t end, const StepGuards& guards = {}) {
     for (std::uint32_t t = begin; t < end; ++t) {

@@ -108,8 +108,8 @@ TEST(Parts, TensorsThatAreSteppedAsWholesHaveOwners) {
       for (std::size_t i = 0; i < wholes.size(); ++i) {
         found.push_back(parts.owner(i));
         const std::int64_t size = parts.slices()[static_cast<std::size_t>(comm.rank())][i].size;
-        if (parts.travels(i)) EXPECT_EQ(size, parts.owner(i) == comm.rank() ? schema[i].whole_size() : 0);
-        if (!parts.travels(i)) EXPECT_EQ(size, schema[i].size);
+        const std::int64_t owned = parts.owner(i) == comm.rank() ? schema[i].whole_size() : 0;
+        EXPECT_EQ(size, parts.travels(i) ? owned : schema[i].size);
       }
       return found;
     };
