@@ -152,14 +152,14 @@ gradstep_tensor state_view(Optimizer& impl, size_t index, const char* name, cons
   return tensor;
 }
 
-/// The host's tensor for a state of parameter `index`, checked.
+/// The host's tensor for a state of parameter `index`, or for this rank's part of it, checked.
 Array state_tensor(Optimizer& impl, size_t index, const char* name, const gradstep_tensor* tensor,
-                   const char* argument = "tensor") {
+                   const char* argument = "tensor", bool is_part = false) {
   check_out(argument, tensor);
   const Array host = to_array(argument, tensor);
   if (index >= impl.schema().size()) return host;  // the state's own check says what is wrong
   const Parameter& parameter = impl.schema()[index];
-  const auto shape = impl.state().shape(index, name);
+  const auto shape = is_part ? std::span(parameter.shape) : impl.state().shape(index, name);
   if (shape_text(*tensor) != shape_text(shape) || !is_float(host.dtype)) {
     fail_argument("{}: is {} {}, state '{}' of parameter '{}' has shape {}", argument, name_of(host.dtype),
                   shape_text(*tensor), name != nullptr ? name : "NULL", parameter.name, shape_text(shape));
@@ -331,7 +331,8 @@ gradstep_status gradstep_optimizer_average(gradstep_optimizer* optimizer, const 
       const bool is_wanted = tensors[i].data != nullptr;
       const char* own = impl.own_average(i).state;
       const char* name = own != nullptr ? own : kWeightAverage;
-      wanted.push_back(is_wanted ? state_tensor(impl, i, name, &tensors[i], argument.c_str()) : Array{});
+      wanted.push_back(is_wanted ? state_tensor(impl, i, name, &tensors[i], argument.c_str(), /*is_part=*/true)
+                                 : Array{});
       if (is_wanted) check_written("tensors", i, tensors[i], wanted[i]);
     }
     for (size_t i = 0; i < n; ++i) {

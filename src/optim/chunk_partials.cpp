@@ -17,11 +17,12 @@ void ChunkPartials::deal(const Schema& schema, const RankSlices& slices, std::in
   });
 }
 
-void ChunkPartials::deal(const Schema& schema, const Parts& parts, std::int32_t rank, bool is_whole) {
+void ChunkPartials::deal(const Schema& schema, const Parts& parts, const RankSlices& slices, std::int32_t rank,
+                         bool is_whole) {
   std::vector<std::int64_t> counts(schema.size(), 0);
   const auto share = [&](std::size_t r, std::size_t i) -> Share {
     const auto of = static_cast<std::int32_t>(r);
-    Share found{counts[i], chunks_of(parts.box(of, i).size), parts.stands(of, i)};
+    Share found{counts[i], chunks_of(slices[r][i].size), parts.travels(i) || parts.stands(of, i)};
     if (found.stands) counts[i] += found.count;
     return found;
   };

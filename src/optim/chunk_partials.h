@@ -26,8 +26,8 @@ class ChunkPartials {
 
   /// slices[r][i] is what rank r has of parameter i. `is_whole`: every rank has everything, and nothing is gathered.
   void deal(const Schema& schema, const RankSlices& slices, std::int32_t rank, bool is_whole);
-  /// Chunks of a parameter are those of its boxes, one rank's after another's.
-  void deal(const Schema& schema, const Parts& parts, std::int32_t rank, bool is_whole);
+  /// Chunks of a parameter are those of its boxes, one rank's after another's; with an owner those of the whole.
+  void deal(const Schema& schema, const Parts& parts, const RankSlices& slices, std::int32_t rank, bool is_whole);
 
   /// Chunks of the whole model.
   std::int64_t count() const { return first_in_schema_.back(); }

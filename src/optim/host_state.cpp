@@ -11,6 +11,7 @@
 #include "comm/all_or_none.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "optim/parts.h"
 #include "optim/state_gather.h"
 #include "optim/stepped_model.h"
 
@@ -33,7 +34,10 @@ std::size_t HostState::find(std::size_t index, const char* name) const {
   if (index >= schema_.size()) fail_argument("index: is {}, the schema has {} parameters", index, schema_.size());
   if (name == nullptr) fail_argument("name: is NULL");
   const std::size_t slot = store_.find(index, name);
-  if (slot < store_.slots(index)) return slot;
+  if (slot < store_.slots(index)) {
+    if (store_.owner(index, slot) >= 0) check_parts_are_attached(schema_, model_.is_sharded());
+    return slot;
+  }
   if (std::ranges::any_of(model_.traits_.state_names, [&](const char* listed) { return stands_for(listed, name); })) {
     fail(GRADSTEP_ERR_INVALID_STATE,
          "state '{}' of parameter '{}' does not exist: what needs it is switched off, or does not fit its shape", name,
@@ -49,13 +53,14 @@ std::span<const std::int64_t> HostState::shape(std::size_t index, const char* na
   if (index < schema_.size() && name != nullptr) {
     const std::size_t slot = store_.find(index, name);
     if (slot < store_.slots(index) && store_.is_whole(index, slot)) return store_.shape(index, slot);
+    if (slot < store_.slots(index) && store_.owner(index, slot) >= 0) return schema_[index].whole_shape();
   }
   return schema_[index].shape;
 }
 
 Array HostState::view(std::size_t index, const char* name) const {
   const std::size_t slot = find(index, name);
-  if (model_.is_sharded() && model_.sharding()->parts() == nullptr) {
+  if (model_.is_sharded() && (model_.sharding()->parts() == nullptr || store_.owner(index, slot) >= 0)) {
     fail(GRADSTEP_ERR_UNSUPPORTED, "state '{}' is shared by ranks: get_state copies it", name);
   }
   model_.on(SteppedModel::StateEvent::is_read);
@@ -89,7 +94,10 @@ void HostState::get(std::size_t index, const char* name, const Array& host) cons
   });
   if (!spread) return copy_to_host(*model_.context(), site_, own, host);
   spread->gather(0, whole.data());
-  Site(model_.context()->cpu()).copy(host, compact_array(whole.data(), total, own.dtype));
+  const Array all = compact_array(whole.data(), total, own.dtype);
+  const Parameter& parameter = schema_[index];
+  const std::vector<std::int64_t> strides = strides_of(parameter.whole_shape());
+  Site(model_.context()->cpu()).copy(host, host.size == total ? all : box_in(all, strides, box_of(parameter)));
 }
 
 void HostState::set(std::size_t index, const char* name, const Array& host) const {

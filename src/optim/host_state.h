@@ -31,10 +31,10 @@ class HostState {
   std::span<const char* const> names() const;
   /// The buffer of one state. Throws INVALID_ARGUMENT, INVALID_STATE, or UNSUPPORTED where no such buffer exists.
   Array view(std::size_t index, const char* name) const;
-  /// The shape of a state; that of the parameter where the name says nothing else.
+  /// The shape of a state; that of the parameter where the name says nothing else, and of the whole with an owner.
   std::span<const std::int64_t> shape(std::size_t index, const char* name) const;
-  /// Copies a state to or from a tensor of the state's size and any float dtype. To read what is spread over ranks is
-  /// collective.
+  /// Copies a state to or from a tensor of the state's size and any float dtype; get() also to one of this rank's part
+  /// of it. To read what is spread over ranks, or is an owner's, is collective.
   void get(std::size_t index, const char* name, const Array& host) const;
   void set(std::size_t index, const char* name, const Array& host) const;
   /// Throws INVALID_STATE unless a parameter has an average of its weights.
@@ -53,7 +53,7 @@ class HostState {
   void set_flags(std::span<const std::uint8_t> flags) const;
 
  private:
-  /// The slot of a state that exists. Throws INVALID_ARGUMENT or INVALID_STATE.
+  /// The slot of a state that exists, and that ranks can find. Throws INVALID_ARGUMENT or INVALID_STATE.
   std::size_t find(std::size_t index, const char* name) const;
 
   SteppedModel& model_;

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/hash.h"
 #include "core/shape.h"
+#include "optim/assignment.h"
 
 namespace gradstep {
 
@@ -64,6 +65,22 @@ void for_each_run(std::span<const std::int64_t> whole, const Box& box,
   }
 }
 
+std::vector<std::int64_t> strides_of(std::span<const std::int64_t> whole) {
+  std::vector<std::int64_t> strides(whole.size(), 1);
+  for (std::size_t axis = whole.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * whole[axis];
+  return strides;
+}
+
+Array box_in(const Array& whole, std::span<const std::int64_t> strides, const Box& box) {
+  const std::int64_t first = std::inner_product(strides.begin(), strides.end(), box.offset.begin(), std::int64_t{0});
+  Array found =
+      compact_array(static_cast<std::byte*>(whole.data) + first * size_of(whole.dtype), box.size, whole.dtype);
+  found.ndim = static_cast<std::int32_t>(strides.size());
+  found.shape = box.shape.data();
+  found.strides = strides.data();
+  return found;
+}
+
 void check_has_no_parts(const Schema& schema) {
   const auto part = std::ranges::find_if(schema, &Parameter::is_part);
   if (part == schema.end()) return;
@@ -80,14 +97,20 @@ void check_parts_are_attached(const Schema& schema, bool is_attached) {
        part->name, shape_text(part->whole_shape()));
 }
 
-Parts::Parts(const Schema& schema, std::int32_t ranks)
-    : ranks_(ranks), divided_(schema.size()), wholes_(hashes_of_wholes(schema)) {
-  for (const Parameter& parameter : schema) {
+Parts::Parts(const Schema& schema, std::int32_t ranks, const std::vector<bool>& has_state)
+    : ranks_(ranks),
+      divided_(schema.size()),
+      owners_(schema.size(), -1),
+      travels_(schema.size()),
+      wholes_(hashes_of_wholes(schema)) {
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    const Parameter& parameter = schema[i];
     first_.push_back(own_numbers_.size());
     own_numbers_.insert(own_numbers_.end(), parameter.shape.begin(), parameter.shape.end());
     const std::span<const std::int64_t> offset = parameter.offset();
     own_numbers_.insert(own_numbers_.end(), offset.begin(), offset.end());
     own_numbers_.resize(first_.back() + 2 * parameter.shape.size());
+    own_numbers_.push_back(!has_state.empty() && has_state[i] ? 1 : 0);
   }
   first_.push_back(own_numbers_.size());
   const auto all = static_cast<std::size_t>(ranks_);
@@ -112,11 +135,35 @@ void Parts::exchange(Communicator& comm, const Schema& schema, const Deadline& d
   for (std::size_t i = 0; i < schema.size(); ++i) check(schema[i], i);
 }
 
+void Parts::name_owners(const Schema& schema, const std::vector<double>& costs) {
+  std::vector<double> left(schema.size(), 0);  // costs of those that no rank has yet
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    if (!divided_[i] || costs.empty() || !(costs[i] > 0)) continue;
+    const auto name_first = [&](auto is_it) {
+      for (std::int32_t rank = 0; rank < ranks_ && owners_[i] < 0; ++rank) {
+        if (is_it(rank)) owners_[i] = rank;
+      }
+    };
+    name_first([&](std::int32_t rank) { return sizes_[place(rank, i)] == schema[i].whole_size(); });
+    travels_[i] = owners_[i] < 0;
+    name_first([&](std::int32_t rank) { return has_state(rank, i); });
+    if (owners_[i] < 0) left[i] = costs[i];
+  }
+  const std::vector<std::int32_t> dealt = assign_longest_first(left, ranks_);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    if (left[i] > 0) owners_[i] = dealt[i];
+  }
+}
+
+std::span<const std::int64_t> Parts::numbers(std::int32_t rank, std::size_t parameter) const {
+  return std::span(numbers_).subspan(static_cast<std::size_t>(rank) * first_.back() + first_[parameter],
+                                     first_[parameter + 1] - first_[parameter] - 1);
+}
+
 Box Parts::box(std::int32_t rank, std::size_t parameter) const {
-  const std::size_t axes = (first_[parameter + 1] - first_[parameter]) / 2;
-  const std::size_t begin = static_cast<std::size_t>(rank) * first_.back() + first_[parameter];
-  const std::span all(numbers_);
-  return {all.subspan(begin, axes), all.subspan(begin + axes, axes), sizes_[place(rank, parameter)]};
+  const std::span<const std::int64_t> found = numbers(rank, parameter);
+  const std::size_t axes = found.size() / 2;
+  return {found.first(axes), found.last(axes), sizes_[place(rank, parameter)]};
 }
 
 std::string Parts::text(std::int32_t rank, std::size_t parameter) const {
@@ -125,19 +172,15 @@ std::string Parts::text(std::int32_t rank, std::size_t parameter) const {
 }
 
 void Parts::check(const Parameter& parameter, std::size_t i) {
-  const auto numbers = [&](std::int32_t rank) {
-    return std::span(numbers_).subspan(static_cast<std::size_t>(rank) * first_.back() + first_[i],
-                                       first_[i + 1] - first_[i]);
-  };
   std::vector<std::int32_t> standing;
   for (std::int32_t rank = 0; rank < ranks_; ++rank) {
     if (sizes_[place(rank, i)] > 0) standing.push_back(rank);
   }
   std::ranges::stable_sort(standing, [&](std::int32_t a, std::int32_t b) {
-    return std::ranges::lexicographical_compare(numbers(a), numbers(b));
+    return std::ranges::lexicographical_compare(numbers(a, i), numbers(b, i));
   });
   const auto replicas = std::ranges::unique(
-      standing, [&](std::int32_t a, std::int32_t b) { return std::ranges::equal(numbers(a), numbers(b)); });
+      standing, [&](std::int32_t a, std::int32_t b) { return std::ranges::equal(numbers(a, i), numbers(b, i)); });
   standing.erase(replicas.begin(), replicas.end());
   std::int64_t found = 0;
   for (const std::int32_t rank : standing) {
@@ -188,9 +231,13 @@ void Parts::check_overlaps(const Parameter& parameter, std::size_t i, std::vecto
 
 RankSlices Parts::slices() const {
   RankSlices slices(static_cast<std::size_t>(ranks_));
-  for (std::int32_t rank = 0; rank < ranks_; ++rank) {
-    for (std::size_t i = 0; i < divided_.size(); ++i) {
-      slices[static_cast<std::size_t>(rank)].push_back({0, sizes_[place(rank, i)]});
+  for (std::size_t i = 0; i < divided_.size(); ++i) {
+    std::int64_t whole = 0;
+    for (std::int32_t rank = 0; rank < ranks_; ++rank) whole += stands(rank, i) ? sizes_[place(rank, i)] : 0;
+    for (std::int32_t rank = 0; rank < ranks_; ++rank) {
+      std::int64_t size = sizes_[place(rank, i)];
+      if (travels(i)) size = rank == owner(i) ? whole : 0;
+      slices[static_cast<std::size_t>(rank)].push_back({0, size});
     }
   }
   return slices;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Parameters that a host has spread over ranks: which part of each whole every rank has. A part is a box of the whole;
-// ranks with equal boxes are replicas of each other.
+// ranks with equal boxes are replicas of each other. What a rule steps as a whole has one owner among the ranks.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "comm/communicator.h"
+#include "core/array.h"
 #include "core/function_ref.h"
 #include "core/schema.h"
 #include "core/slice.h"
@@ -25,10 +26,18 @@ struct Box {
   std::int64_t size = 0;
 };
 
+/// That of a parameter which is a part.
+inline Box box_of(const Parameter& part) { return {part.shape, part.offset(), part.size}; }
+
 /// Calls run(begin, count) for the elements [begin, begin + count) of the whole, in the order in which they lie in the
 /// box.
 void for_each_run(std::span<const std::int64_t> whole, const Box& box,
                   FunctionRef<void(std::int64_t begin, std::int64_t count)> run);
+
+/// The distances of elements along each axis of a whole.
+std::vector<std::int64_t> strides_of(std::span<const std::int64_t> whole);
+/// The elements of a box, shown in the whole; all must stay.
+Array box_in(const Array& whole, std::span<const std::int64_t> strides, const Box& box);
 
 /// Throws UNSUPPORTED where parameters are parts of wholes.
 void check_has_no_parts(const Schema& schema);
@@ -37,11 +46,15 @@ void check_parts_are_attached(const Schema& schema, bool is_attached);
 
 class Parts {
  public:
-  /// With room for what exchange() brings.
-  Parts(const Schema& schema, std::int32_t ranks);
+  /// With room for what exchange() brings. `has_state`: by parameter, whether this rank has what an owner has; empty =
+  /// of none.
+  Parts(const Schema& schema, std::int32_t ranks, const std::vector<bool>& has_state = {});
   /// Collective, by ranks whose parameters have equal names. Throws MISMATCH, on all ranks alike, unless the parts of
   /// all ranks make up each whole: every element of it is in one box, which several ranks may have.
   void exchange(Communicator& comm, const Schema& schema, const Deadline& deadline);
+  /// Then, on all ranks alike: gives divided parameters with a cost above 0 (Dealing) an owner. That is a rank whose
+  /// part is the whole, else one that has the state, else the costliest go first (assignment.h).
+  void name_owners(const Schema& schema, const std::vector<double>& costs);
 
   std::int32_t ranks() const { return ranks_; }
   Box box(std::int32_t rank, std::size_t parameter) const;
@@ -49,7 +62,11 @@ class Parts {
   bool is_divided(std::size_t parameter) const { return divided_[parameter]; }
   /// Whether this is the rank whose elements stand for the box: one of those that have it.
   bool stands(std::int32_t rank, std::size_t parameter) const { return stands_[place(rank, parameter)]; }
-  /// By rank and parameter: all that each rank has.
+  /// The rank whose state of the whole counts; -1 = each rank steps its part.
+  std::int32_t owner(std::size_t parameter) const { return owners_[parameter]; }
+  /// Whether the ranks send their parts to an owner, for none of them has the whole.
+  bool travels(std::size_t parameter) const { return travels_[parameter]; }
+  /// By rank and parameter: all that each rank steps.
   RankSlices slices() const;
   std::size_t bytes() const { return (numbers_.capacity() + sizes_.capacity()) * sizeof(std::int64_t); }
 
@@ -63,12 +80,20 @@ class Parts {
   /// "rank 0 has (2,3) at (0,0)".
   std::string text(std::int32_t rank, std::size_t parameter) const;
 
+  /// The shape of a rank's box, and its offset.
+  std::span<const std::int64_t> numbers(std::int32_t rank, std::size_t parameter) const;
+  bool has_state(std::int32_t rank, std::size_t parameter) const {
+    return numbers_[static_cast<std::size_t>(rank) * first_.back() + first_[parameter + 1] - 1] != 0;
+  }
+
   std::int32_t ranks_;
   std::vector<std::size_t> first_;     // by parameter: where its numbers begin in those of a rank; then their number
-  std::vector<std::int64_t> numbers_;  // by rank, then parameter: shape and offset
+  std::vector<std::int64_t> numbers_;  // by rank, then parameter: shape and offset, and whether it has state
   std::vector<std::int64_t> sizes_;    // by place()
   std::vector<bool> divided_;          // by parameter
   std::vector<bool> stands_;           // by place()
+  std::vector<std::int32_t> owners_;   // by parameter
+  std::vector<bool> travels_;          // by parameter
   // For exchange() alone.
   std::vector<std::int64_t> own_numbers_;
   std::vector<std::uint64_t> wholes_;  // by parameter: stands for the shape of the whole

@@ -46,10 +46,8 @@ std::vector<std::int64_t> shape_of(const Schema& schema, const StoredState& stor
 
 /// Whether the stored array is a box of the whole, not a slice.
 bool is_box(const Parameter& parameter, const StoredState& stored) {
-  return parameter.is_part() && !stored.is_whole && stored.shape.empty() && !stored.is_blocked;
+  return parameter.is_part() && stored.owner < 0 && !stored.is_whole && stored.shape.empty() && !stored.is_blocked;
 }
-
-Box box_of(const Parameter& parameter) { return {parameter.shape, parameter.offset(), parameter.size}; }
 
 /// A list of what the groups have.
 std::string hyper_parameters_of(const Optimizer& optimizer) {
@@ -214,6 +212,9 @@ std::function<void()> load_optimizer(LoadedPart& part, Optimizer& optimizer) {
   for (const Parameter& parameter : schema) flags.push_back(unused.count(parameter.name) == 0 ? 1 : 0);
 
   const std::vector<StoredState> stored = optimizer.state().stored();
+  if (std::ranges::any_of(stored, [](const StoredState& state) { return state.owner >= 0; })) {
+    check_parts_are_attached(schema, optimizer.is_sharded());
+  }
   const bool recodes = std::ranges::any_of(stored, is_coded) && has_dynamic_code(part);
   const auto find = [&](const StoredState& state) -> const StateFile::Tensor& {
     return part.finite_tensor(key_of(schema, state), state.array.dtype, shape_of(schema, state));

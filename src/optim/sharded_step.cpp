@@ -53,14 +53,22 @@ std::string state_fact_text(std::size_t i) {
 
 /// Throws UNSUPPORTED, on all ranks alike, for what a rule cannot do with parts.
 void check_rule_takes(const Parts& parts, const Schema& schema, const Dealing& dealing, const StateStore& store,
-                      const char* rule) {
+                      const char* rule, const Engine& engine) {
   for (std::size_t i = 0; i < schema.size(); ++i) {
     if (!parts.is_divided(i)) continue;
     const std::string whole = shape_text(schema[i].whole_shape());
-    if (dealing.is_whole || dealing.is_undivided(i)) {
-      fail(GRADSTEP_ERR_UNSUPPORTED, "parameter '{}': {} steps whole tensors, and the ranks have parts of {}",
-           schema[i].name, rule, whole);
+    if (dealing.is_whole) {
+      fail(GRADSTEP_ERR_UNSUPPORTED,
+           "parameter '{}': every rank of a {} steps whole tensors, and the ranks have parts of {}", schema[i].name,
+           rule, whole);
     }
+    if (parts.travels(i) && !engine.can_exchange()) {
+      fail(GRADSTEP_ERR_UNSUPPORTED,
+           "parameter '{}': {} steps whole tensors, and the {} engine only gathers: it cannot send one rank the parts "
+           "of {}",
+           schema[i].name, rule, engine.name(), whole);
+    }
+    if (parts.owner(i) >= 0) continue;
     for (std::size_t slot = 0; slot < store.slots(i); ++slot) {
       if (!store.tensor(i, slot).is_coded()) continue;  // active or not: momentum may become so
       fail(GRADSTEP_ERR_UNSUPPORTED, "parameter '{}': state in 8-bit codes cannot be saved by parts of {}",
@@ -87,7 +95,7 @@ StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards
   const Sharding::Agreement agreed = agree_on_step(guards, exchange, deadline);
   bool has_stepped = false;
   try {
-    sharding.bring_gradients(buffers_.grads, exchange, deadline);
+    sharding.bring_gradients(buffers_, exchange, deadline);
     if (exchange.needs_gradient && !agreed.any_gradient) {
       StepOutcome nothing;
       nothing.grad_norm = std::numeric_limits<double>::quiet_NaN();
@@ -108,11 +116,13 @@ StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards
       write_zero_updates();
       return outcome(guards);
     }
-    if (has_slices()) sharding.parameters().stage(buffers_.params);
+    WorkingBuffers* working = sharding.working();
+    if (working != nullptr) working->stage(buffers_.params);
     apply_guarded(guards.clip_value);
     has_stepped = true;
-    if (has_slices())
-      sharding.parameters().publish(buffers_.updates.empty() ? buffers_.params : buffers_.updates, deadline);
+    if (working != nullptr) {
+      working->publish(buffers_.updates.empty() ? buffers_.params : buffers_.updates, deadline);
+    }
   } catch (...) {
     wholeness_.exchange_failed(sharding.comm(), has_stepped);
     throw;
@@ -245,7 +255,9 @@ std::unique_ptr<Sharding> Optimizer::prepare_to_deal(const std::shared_ptr<Commu
   agree("share the state", [&] {
     if (channel == nullptr) return;
     if (dealing.in_parts) {
-      parts = std::make_unique<Parts>(schema(), channel->world_size());
+      std::vector<bool> has_state(schema().size());
+      for (std::size_t i = 0; keep && i < has_state.size(); ++i) has_state[i] = store().is_owner(i);
+      parts = std::make_unique<Parts>(schema(), channel->world_size(), has_state);
     } else {
       check_has_no_parts(schema());
       next = std::make_unique<Sharding>(*context(), site(), channel, schema(), options, dealing);
@@ -262,7 +274,8 @@ std::unique_ptr<Sharding> Optimizer::prepare_to_deal(const std::shared_ptr<Commu
       compare_ranks(*channel, values, [&](std::size_t i) { return hyper_parameters().fact_text(i); }, deadline, room);
     if (!dealing.in_parts) return;
     parts->exchange(*channel, schema(), deadline);
-    check_rule_takes(*parts, schema(), dealing, store(), kind());
+    parts->name_owners(schema(), dealing.costs);
+    check_rule_takes(*parts, schema(), dealing, store(), kind(), channel->connection().engine());
     next = std::make_unique<Sharding>(*context(), site(), channel, schema(), options, dealing, std::move(parts));
   });
   try {

@@ -60,18 +60,18 @@ Sharding::Sharding(const Context& context, const Site& site, std::shared_ptr<Com
       exchange_(exchange_of(options)),
       is_whole_(dealing.is_whole),
       takes_slices_(!dealing.groups.empty()),
-      parts_(std::move(parts)),
-      slices_(parts_ ? parts_->slices() : deal_out(schema, dealing, comm_->world_size())),
+      owners_(parts ? std::make_unique<PartOwners>(site, data_, schema, std::move(parts), comm_->rank()) : nullptr),
+      slices_(owners_ ? owners_->parts().slices() : deal_out(schema, dealing, comm_->world_size())),
       parameters_(site, data_, arena_),
       partials_(site, data_) {
   own_norm_.work = &own_work_;
-  if (parts_) {
+  if (owners_) {
     options_.gradients = exchange_.gradients = GRADSTEP_SHARDED_GRADIENTS_REDUCED;
-    partials_.deal(schema, *parts_, comm_->rank(), is_whole());
+    partials_.deal(schema, owners_->parts(), slices_, comm_->rank(), is_whole());
   } else {
     partials_.deal(schema, slices_, comm_->rank(), is_whole());
   }
-  if (!takes_slices() && !parts_) gradient_regions_ = arena_regions(schema, dealing, slices_, comm_->rank());
+  if (!takes_slices() && !owners_) gradient_regions_ = arena_regions(schema, dealing, slices_, comm_->rank());
   std::optional<RankBlocks> params;
   if (has_slices()) params.emplace(schema, slices_);
   const std::int64_t params_bytes = params ? params->total_bytes() : 0;
@@ -146,7 +146,7 @@ Sharding::Agreement Sharding::agree(const BufferList& grads, const GradientExcha
   }
   agreed.found_inf = control_[kFoundInf] != 0;
   agreed.any_gradient = control_[kAnyGradient] != 0;
-  if (parts_) check_presence();
+  if (owners_) check_presence();
   return agreed;
 }
 
@@ -160,7 +160,8 @@ void Sharding::check_presence() const {
   }
 }
 
-void Sharding::bring_gradients(const BufferList& grads, const GradientExchange& exchange, const Deadline& deadline) {
+void Sharding::bring_gradients(const StepBuffers& buffers, const GradientExchange& exchange, const Deadline& deadline) {
+  const BufferList& grads = buffers.grads;
   const double ranks = comm_->world_size();
   const bool local = exchange.gradients == GRADSTEP_SHARDED_GRADIENTS_LOCAL;
   const bool weighted = local && exchange.average == GRADSTEP_AVERAGE_WEIGHTED;
@@ -170,8 +171,9 @@ void Sharding::bring_gradients(const BufferList& grads, const GradientExchange& 
          grads[i].size, slice(i).size);
   }
   if (exchange.in_slices || (!has_slices() && !local)) {
-    gradient_slices_.assign(grads.begin(), grads.end());
     gradients_version_ = grads.version;
+    if (owners_ && owners_->have_work()) return owners_->bring(buffers, gradient_slices_, deadline);
+    gradient_slices_.assign(grads.begin(), grads.end());
     return;
   }
   const double weight_sum = weighted ? control_[kWeight] : 0;
@@ -262,7 +264,7 @@ const double* Sharding::largest(const Deadline& deadline) {
 }
 
 std::int64_t Sharding::bytes() const {
-  std::size_t bytes = arena_.bytes() + (parts_ ? parts_->bytes() : 0);
+  std::size_t bytes = arena_.bytes() + (owners_ ? owners_->bytes() : 0);
   for (const ArenaRegion& region : gradient_regions_) bytes += region.own.bytes();
   return static_cast<std::int64_t>(bytes + squares_.bytes() + partials_.bytes());
 }

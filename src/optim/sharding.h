@@ -22,6 +22,7 @@
 #include "optim/arena_region.h"
 #include "optim/chunk_partials.h"
 #include "optim/dealing.h"
+#include "optim/part_owners.h"
 #include "optim/parts.h"
 #include "optim/staged_parameters.h"
 
@@ -50,10 +51,10 @@ class Sharding {
   const gradstep_sharding_options& options() const { return options_; }
   const GradientExchange& default_exchange() const { return exchange_; }
   bool is_whole() const { return is_whole_; }
-  /// What the host has spread: every rank steps its own buffers. NULL = this object deals out what ranks have.
-  const Parts* parts() const { return parts_.get(); }
+  /// What the host has spread: ranks step what they have, or own. NULL = this object deals out what ranks have.
+  const Parts* parts() const { return owners_ != nullptr ? &owners_->parts() : nullptr; }
   /// Each rank steps slices of the host's buffers, which are gathered.
-  bool has_slices() const { return !is_whole_ && parts_ == nullptr; }
+  bool has_slices() const { return !is_whole_ && owners_ == nullptr; }
   bool takes_slices() const { return takes_slices_; }
   Communicator& comm() const { return *comm_; }
   DataPlane& data() const { return data_; }
@@ -64,8 +65,11 @@ class Sharding {
   /// The chunks of this rank's slices, item i being the slice of parameter i.
   const WorkList& work() const { return own_work_; }
 
-  /// For the step of slices.
-  StagedParameters& parameters() { return parameters_; }
+  /// NULL = a step works on the host's buffers.
+  WorkingBuffers* working() {
+    if (has_slices()) return &parameters_;
+    return owners_ != nullptr && owners_->have_work() ? owners_.get() : nullptr;
+  }
 
   /// What ranks must agree on before a step. Sums over the ranks where ranks may differ.
   struct Agreement {
@@ -78,10 +82,11 @@ class Sharding {
   };
   /// One exchange before anything is changed. Collective; `deadline` is that of the whole step.
   Agreement agree(const BufferList& grads, const GradientExchange& exchange, Agreement own, const Deadline& deadline);
-  /// Brings every rank its slices of the gradients for which agree() was called. Collective.
-  void bring_gradients(const BufferList& grads, const GradientExchange& exchange, const Deadline& deadline);
+  /// Brings every rank its slices of the gradients for which agree() was called, and owners the parameters with them.
+  /// Collective.
+  void bring_gradients(const StepBuffers& buffers, const GradientExchange& exchange, const Deadline& deadline);
   /// By parameter: this rank's slice, contiguous in the arithmetic dtype (without slices and REDUCED: the host's own;
-  /// in slices: those); no data = no rank has a gradient.
+  /// in slices: those; with an owner: the whole or nothing); no data = no rank has a gradient.
   BufferList gradients() const { return {gradient_slices_, gradients_version_}; }
   /// What ranks measure of their chunks, brought together.
   const ChunkPartials& partials() const { return partials_; }
@@ -108,8 +113,8 @@ class Sharding {
   GradientExchange exchange_;
   bool is_whole_;
   bool takes_slices_;
-  std::unique_ptr<const Parts> parts_;
-  bool has_wide_ = false;  // f64 gradients
+  std::unique_ptr<PartOwners> owners_;  // of parts; NULL = there are none
+  bool has_wide_ = false;               // f64 gradients
   RankSlices slices_;
   std::vector<bool> may_be_unused_;
   WorkList work_;      // of the whole tensors

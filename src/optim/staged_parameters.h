@@ -15,6 +15,7 @@
 #include "comm/data_plane.h"
 #include "core/schema.h"
 #include "core/slice.h"
+#include "optim/working_buffers.h"
 
 namespace gradstep {
 
@@ -32,7 +33,7 @@ struct RankBlocks {
   std::int64_t total_bytes() const;
 };
 
-class StagedParameters {
+class StagedParameters final : public WorkingBuffers {
  public:
   /// All outlive it.
   StagedParameters(const Site& site, DataPlane& data, const Buffer& arena) : site_(site), data_(data), arena_(arena) {}
@@ -40,10 +41,11 @@ class StagedParameters {
   /// The arena has room for `blocks`.
   void place(const Schema& schema, const RankSlices& slices, std::int32_t own_rank, RankBlocks blocks);
   /// Copies this rank's slices of the parameters to where the step works on them.
-  void stage(const BufferList& params);
-  std::span<const Array> slices() const { return slices_; }
+  void stage(const BufferList& params) override;
+  std::span<const Array> params() const override { return slices_; }
+  std::span<const Array> updates() const override { return slices_; }
   /// Gathers what all ranks have staged and, when all is there, writes it to the targets. Collective.
-  void publish(const BufferList& targets, const Deadline& deadline);
+  void publish(const BufferList& targets, const Deadline& deadline) override;
 
  private:
   const Site& site_;

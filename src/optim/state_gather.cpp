@@ -29,7 +29,7 @@ StatePieces StateGather::slices() const {
   for (std::size_t k = 0; k < states_.size(); ++k) {
     const StoredState& state = states_[k];
     if (state.owner < 0 && (model_.sharding()->is_whole() || state.is_whole)) continue;
-    if (const Parts* parts = model_.sharding()->parts()) {
+    if (const Parts* parts = model_.sharding()->parts(); parts != nullptr && state.owner < 0) {
       pieces[k] = boxes(state, *parts);
       continue;
     }

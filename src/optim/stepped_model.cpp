@@ -95,8 +95,11 @@ void SteppedModel::take_in(std::size_t known) noexcept {
 // What can fail on one rank comes first and is agreed on.
 void SteppedModel::prepare_move(const Sharding* next, bool keep, const Deadline& deadline, const Handover* handover) {
   using Gathers = StateStore::Gathers;
-  const bool is_spread = keep && is_sharded() && (handover == nullptr || handover->asks_peers);
+  const auto are_parts = [](const Sharding* ranks) { return ranks == nullptr || ranks->parts() != nullptr; };
+  const bool stays = are_parts(sharding_.get()) && are_parts(next);
+  const bool is_spread = keep && is_sharded() && !stays && (handover == nullptr || handover->asks_peers);
   Gathers gathers = is_spread && has_slices() ? Gathers::slices : Gathers::owned;
+  if (stays) gathers = Gathers::nothing;
   if (handover != nullptr) gathers = Gathers::everything;
   if (!keep && is_sharded()) on(StateEvent::is_lost);
   Buffer whole;
@@ -107,9 +110,12 @@ void SteppedModel::prepare_move(const Sharding* next, bool keep, const Deadline&
       const bool cuts = next != nullptr && next->has_slices();
       const std::int32_t rank = next != nullptr ? next->comm().rank() : 0;
       const auto place = [&](std::size_t i, std::size_t slot) -> StatePlace {
-        if (!state_.is_whole(i, slot)) return {cuts ? next->slice(i) : Slice{0, schema_[i].size}, -1};
         const std::int32_t owner = owner_of ? owner_of(i, slot) : -1;
-        return {{0, owner < 0 || owner == rank ? state_.tensor(i, slot).form().size() : 0}, owner};
+        const StateTensor& tensor = state_.tensor(i, slot);
+        bool is_here = owner < 0 || owner == rank;
+        if (owner >= 0 && stays) is_here = next != nullptr ? next->slice(i).size > 0 : tensor.is_here();
+        if (owner >= 0 || state_.is_whole(i, slot)) return {{0, is_here ? tensor.form().size() : 0}, owner};
+        return {cuts ? next->slice(i) : Slice{0, schema_[i].size}, -1};
       };
       state_.prepare_move(place, gathers, keep);
       if (!is_spread && handover == nullptr) return;

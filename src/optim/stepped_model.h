@@ -72,26 +72,30 @@ class SteppedModel {
   SteppedModel(std::shared_ptr<Context> context, Schema schema, Traits traits);
 
   virtual void on(StateEvent /*event*/) {}
-  /// The rank that is to have a matrix of the state under `next`; -1 = all. NULL = all have all.
+  /// The rank that is to have a tensor of the state under `next`, alone or with those that have the whole parameter;
+  /// -1 = all, or each its slice. NULL = -1 for all. Without ranks: kOwnerToCome where one has it.
   using OwnerOf = std::function<std::int32_t(std::size_t parameter, std::size_t slot)>;
   virtual OwnerOf owners(const Sharding* /*next*/) { return nullptr; }
 
-  /// The part of parameter i whose state is this rank's.
-  Slice slice_of(const Schema& schema, std::size_t i) const {
-    return has_slices() ? sharding_->slice(i) : Slice{0, schema[i].size};
+  /// The part of parameter i whose state is this rank's. `owner`: as of StateWish.
+  Slice slice_of(const Schema& schema, std::size_t i, std::int32_t owner = -1) const {
+    if (is_sharded()) return sharding_->slice(i);
+    return owner >= 0 ? Slice{} : Slice{0, schema[i].size};
   }
   StateStore& store() { return state_; }
   const StateStore& store() const { return state_; }
   /// In the host's memory and at the site, beside the state.
   std::int64_t own_bytes() const;
 
-  // What a step works on: the host's buffers, or this rank's slices.
+  // What a step works on: the host's buffers, this rank's slices, or what it owns.
   std::span<const Array> params() const {
-    return has_slices() ? sharding_->parameters().slices() : buffers_.params.arrays;
+    const WorkingBuffers* working = is_sharded() ? sharding_->working() : nullptr;
+    return working != nullptr ? working->params() : buffers_.params.arrays;
   }
   std::span<const Array> grads() const { return is_sharded() ? sharding_->gradients().arrays : buffers_.grads.arrays; }
   std::span<const Array> updates() const {
-    return has_slices() && !buffers_.updates.empty() ? sharding_->parameters().slices() : buffers_.updates.arrays;
+    const WorkingBuffers* working = is_sharded() && !buffers_.updates.empty() ? sharding_->working() : nullptr;
+    return working != nullptr ? working->updates() : buffers_.updates.arrays;
   }
   const WorkList& work() const { return is_sharded() ? sharding_->work() : work_; }
   bool has_slices() const { return is_sharded() && sharding_->has_slices(); }

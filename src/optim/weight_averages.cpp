@@ -29,11 +29,11 @@ std::string key_of(const kernels::AverageForm& form) {
   return fmt::format(" averages by {} {} {} {} {}", form.decay, form.warms_up, form.is_equal, form.start, form.every);
 }
 
-void wish_average(const kernels::AverageForm& form, const Parameter& parameter, std::size_t slot,
+void wish_average(const kernels::AverageForm& form, const Parameter& parameter, std::int64_t size, std::size_t slot,
                   std::vector<StateWish>& wishes) {
   if (!form.exists()) return;
   const Encoding encoding = parameter.dtype == DType::f64 ? Encoding::f64 : Encoding::f32;
-  wishes.push_back({slot, kWeightAverage, TensorForm{1, parameter.size, encoding}});
+  wishes.push_back({slot, kWeightAverage, TensorForm{1, size, encoding}});
   wishes.push_back(number_wish(slot + 1, kWeightAverageCount));
 }
 

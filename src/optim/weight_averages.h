@@ -22,8 +22,8 @@ void check_average(const kernels::AverageForm& form);
 /// Equal on two ranks whose averages are made alike.
 std::string key_of(const kernels::AverageForm& form);
 
-/// The state of one parameter: its average and, behind it, the number of its steps.
-void wish_average(const kernels::AverageForm& form, const Parameter& parameter, std::size_t slot,
+/// The state of one parameter: its average, of `size` elements, and, behind it, the number of its steps.
+void wish_average(const kernels::AverageForm& form, const Parameter& parameter, std::int64_t size, std::size_t slot,
                   std::vector<StateWish>& wishes);
 
 class WeightAverages {

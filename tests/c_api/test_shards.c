@@ -23,6 +23,8 @@ typedef struct rank_state {
   gradstep_tensor params[kModelParameters];
   gradstep_tensor gradients[kModelParameters];
   gradstep_optimizer* optimizer;
+  gradstep_optimizer* muon;
+  float momentum[6]; /* of the whole */
   double grad_norm;
   outcome out;
 } rank_state;
@@ -228,21 +230,69 @@ static void a_list_says_which_part_a_parameter_is(void** state) {
   gradstep_parameter_list_destroy(list);
 }
 
-static void rules_of_whole_tensors_refuse_parts_body(int32_t rank, void* user) {
-  job* j = user;
-  rank_state* self = &j->ranks[rank];
+static gradstep_optimizer* new_muon(job* j, const gradstep_parameter* parameters) {
   const gradstep_option rate = {.name = "learning_rate", .value = 0.1};
   gradstep_optimizer* muon = NULL;
-  if (!record(&self->out, gradstep_optimizer_create(j->context, "muon", &rate, 1, self->parameters, 1, &muon))) return;
-  record(&self->out, gradstep_optimizer_attach_shards(muon, j->comms[rank]));
-  gradstep_optimizer_destroy(muon);
+  assert_ok(gradstep_optimizer_create(j->context, "muon", &rate, 1, parameters, 1, &muon));
+  return muon;
 }
 
-static void rules_of_whole_tensors_refuse_parts(void** state) {
+static void step_owned_body(int32_t rank, void* user) {
+  job* j = user;
+  rank_state* self = &j->ranks[rank];
+  const gradstep_tensor whole = tensor_f32(self->momentum, 2, kWhole);
+  const gradstep_tensor part = tensor_f32(self->momentum, 2, kRow);
+  gradstep_tensor view;
+  if (!record(&self->out, gradstep_optimizer_attach_shards(self->muon, j->comms[rank]))) return;
+  if (!record(&self->out, gradstep_optimizer_step(self->muon, self->params, self->gradients, 1, NULL))) return;
+  assert_int_equal(gradstep_optimizer_get_state(self->muon, 0, "momentum_buffer", &part, NULL),
+                   GRADSTEP_ERR_INVALID_ARGUMENT);
+  assert_int_equal(gradstep_optimizer_state(self->muon, 0, "momentum_buffer", &view), GRADSTEP_ERR_UNSUPPORTED);
+  record(&self->out, gradstep_optimizer_get_state(self->muon, 0, "momentum_buffer", &whole, NULL));
+}
+
+static void what_a_rule_steps_as_a_whole_has_an_owner(void** state) {
   job* j = *state;
-  run_ranks(kRanks, rules_of_whole_tensors_refuse_parts_body, j);
+  gradstep_optimizer* alone = new_muon(j, j->m.parameters);
+  gradstep_tensor view;
+  assert_ok(gradstep_optimizer_step(alone, j->m.params, j->m.gradients, 1, NULL));
+  assert_ok(gradstep_optimizer_state(alone, 0, "momentum_buffer", &view));
   for (int r = 0; r < kRanks; ++r) {
-    assert_outcome_fails(&j->ranks[r].out, GRADSTEP_ERR_UNSUPPORTED, "'dense.weight': muon steps whole tensors");
+    rank_state* self = &j->ranks[r];
+    const gradstep_tensor whole = tensor_f32(self->momentum, 2, kWhole);
+    self->muon = new_muon(j, self->parameters);
+    assert_fails(gradstep_optimizer_get_state(self->muon, 0, "momentum_buffer", &whole, NULL),
+                 GRADSTEP_ERR_INVALID_STATE, "'dense.weight': is a part of (2,3): attach the ranks");
+  }
+  run_all(j, step_owned_body);
+  for (int r = 0; r < kRanks; ++r) {
+    assert_memory_equal(j->ranks[r].values, j->m.values + r * kColumns, kColumns * sizeof(float));
+    assert_memory_equal(j->ranks[r].momentum, view.data, sizeof j->ranks[r].momentum);
+    gradstep_optimizer_destroy(j->ranks[r].muon);
+  }
+  gradstep_optimizer_destroy(alone);
+}
+
+static void shampoo_refuses_parts_body(int32_t rank, void* user) {
+  job* j = user;
+  rank_state* self = &j->ranks[rank];
+  gradstep_shampoo_options options;
+  gradstep_optimizer* shampoo = NULL;
+  if (!record(&self->out, gradstep_shampoo_options_init(&options, sizeof options))) return;
+  options.learning_rate = 0.1;
+  if (!record(&self->out,
+              gradstep_optimizer_create_shampoo(j->context, &options, self->parameters, kModelParameters, &shampoo)))
+    return;
+  record(&self->out, gradstep_optimizer_attach_shards(shampoo, j->comms[rank]));
+  gradstep_optimizer_destroy(shampoo);
+}
+
+static void shampoo_refuses_parts(void** state) {
+  job* j = *state;
+  run_ranks(kRanks, shampoo_refuses_parts_body, j);
+  for (int r = 0; r < kRanks; ++r) {
+    assert_outcome_fails(&j->ranks[r].out, GRADSTEP_ERR_UNSUPPORTED,
+                         "'dense.weight': every rank of a shampoo steps whole tensors");
   }
 }
 
@@ -253,7 +303,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(parts_that_do_not_fit_are_refused, setup, teardown),
       cmocka_unit_test_setup_teardown(parts_are_not_stepped_alone_and_state_of_parts_is_not_dealt_out, setup, teardown),
       cmocka_unit_test(a_list_says_which_part_a_parameter_is),
-      cmocka_unit_test_setup_teardown(rules_of_whole_tensors_refuse_parts, setup, teardown),
+      cmocka_unit_test_setup_teardown(what_a_rule_steps_as_a_whole_has_an_owner, setup, teardown),
+      cmocka_unit_test_setup_teardown(shampoo_refuses_parts, setup, teardown),
   };
   return cmocka_run_group_tests_name("shards", tests, NULL, NULL);
 }

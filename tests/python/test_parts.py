@@ -26,9 +26,9 @@ def of_rows(comm, rule=gradstep.Adam, **options):
     return shard, rule.of_parts([shard], [(WHOLE, (rows.start, 0))], names=["w"], learning_rate=0.1, **options)
 
 
-def trained_whole():
+def trained_whole(rule=gradstep.Adam):
     parameter = np.ones(WHOLE, np.float32)
-    optimizer = gradstep.Adam([parameter], names=["w"], learning_rate=0.1)
+    optimizer = rule([parameter], names=["w"], learning_rate=0.1)
     for step in range(STEPS):
         optimizer.step([parameter], [gradient(step)])
     return parameter, optimizer
@@ -54,6 +54,22 @@ def test_parts_have_the_bits_of_the_whole_and_are_saved_as_the_whole(world_size,
     loaded.load(path)
     assert loaded.step_count == STEPS
     assert np.array_equal(loaded.get_state(0, "exp_avg"), whole.get_state(0, "exp_avg"))
+
+
+@pytest.mark.parametrize("world_size", [1, 2, 4])
+def test_a_rule_of_whole_tensors_steps_them_at_owners(world_size):
+    expected, whole = trained_whole(gradstep.Muon)
+
+    def train(comm):
+        shard, optimizer = of_rows(comm, gradstep.Muon)
+        optimizer.attach_shards(comm)
+        for step in range(STEPS):
+            optimizer.step([shard], [gradient(step)[rows_of(comm)].copy()])
+        momentum = optimizer.get_state(0, "momentum_buffer", shape=WHOLE)
+        assert np.array_equal(momentum, whole.get_state(0, "momentum_buffer"))
+        return shard
+
+    assert np.array_equal(np.concatenate(run_ranks(world_size, train)), expected)
 
 
 def test_parts_are_stepped_while_they_are_attached():
@@ -84,10 +100,10 @@ def test_parts_that_are_none_are_named(part, error, text):
         gradstep.Adam.of_parts([np.ones((3, 5), np.float32)], [part], learning_rate=0.1)
 
 
-def test_rules_of_whole_tensors_refuse_parts():
+def test_shampoo_refuses_parts():
     def attach(comm):
-        _, optimizer = of_rows(comm, gradstep.Muon)
-        with pytest.raises(gradstep.Unsupported, match="parameter 'w': muon steps whole tensors"):
+        _, optimizer = of_rows(comm, gradstep.Shampoo)
+        with pytest.raises(gradstep.Unsupported, match="parameter 'w': every rank of a shampoo steps whole tensors"):
             optimizer.attach_shards(comm)
 
     run_ranks(2, attach)

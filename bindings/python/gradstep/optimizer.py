@@ -385,16 +385,19 @@ class Optimizer(SavedState):
         assert found is not None
         return found
 
-    def get_state(self, i: int, name: str, dtype: str | None = None) -> NDArray[Any]:
+    def get_state(
+        self, i: int, name: str, dtype: str | None = None, *, shape: tuple[int, ...] | None = None
+    ) -> NDArray[Any]:
         """A copy of state `name` of parameter i, in any float dtype, whatever form it is kept in.
 
         dtype: None = the dtype of the arithmetic, float64 for float64 parameters and float32 for all others.
+        shape: the state's, where it is not the parameter's.
         Collective while the optimizer is sharded.
         """
         parameter_dtype = self._description(i)[1]
         i = integer("i", i)
         found = dtype_of(dtype or ("float64" if parameter_dtype == "float64" else "float32"))
-        copy = np.empty(self._state_shape(i, name), found)
+        copy = np.empty(self._state_shape(i, name) if shape is None else shape, found)
         self._handle.call(_native.optimizer_get_state, i, name, copy)
         return copy
 
@@ -475,11 +478,12 @@ class Optimizer(SavedState):
 
         From then on step() is collective: each rank steps its parts where they lie. Norms, and what a rule measures of
         a tensor, are those of the whole. A save has the state of the wholes, and loads on ranks with other parts.
+        Where a rule works on whole tensors, as Muon, each has an owner among the ranks, which the others send their
+        parts to. State of such a tensor is of the whole: get_state() takes its shape, and is collective.
 
         comm: may be shared or closed afterwards. None ends it: parts are not stepped then.
 
-        Raises Mismatch on all ranks if their parts do not make up each whole, and Unsupported for a rule that works on
-        whole tensors.
+        Raises Mismatch on all ranks if their parts do not make up each whole, and Unsupported for Shampoo and SOAP.
         """
         _native.optimizer_attach_shards(self._pointer, None if comm is None else comm._pointer)
 

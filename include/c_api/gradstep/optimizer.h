@@ -372,8 +372,8 @@ GRADSTEP_API gradstep_status gradstep_optimizer_state_names(gradstep_optimizer* 
  * tensor_out = a view of state `name` of parameter `index`, shaped as the parameter unless the rule says else, valid
  * until destroy or an attach_comm that shards the state. The host may write to it between steps.
  * Returns: INVALID_ARGUMENT (index, unknown name), INVALID_STATE (in use; the buffer does not exist, e.g. no momentum;
- * or the state is lost, see gradstep_optimizer_step), UNSUPPORTED (stored in another form, or
- * sharded by attach_comm or attach_reducer: use get_state).
+ * or the state is lost, see gradstep_optimizer_step), UNSUPPORTED (stored in another form, sharded by attach_comm or
+ * attach_reducer, or an owner's, see gradstep_optimizer_attach_shards: use get_state).
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_state(gradstep_optimizer* optimizer, size_t index, const char* name,
                                                       gradstep_tensor* tensor_out) GRADSTEP_NOEXCEPT;
@@ -381,9 +381,11 @@ GRADSTEP_API gradstep_status gradstep_optimizer_state(gradstep_optimizer* optimi
 /*
  * gradstep_optimizer_get_state and gradstep_optimizer_set_state: copy state `name` of parameter `index` into or out of
  * a host tensor of the state's shape and any float dtype. Collective while the state is
- * sharded by attach_comm or attach_reducer; of a part of a parameter it is the part's, without an exchange.
+ * sharded by attach_comm or attach_reducer; of a part of a parameter it is the part's, without an exchange, unless it
+ * has an owner (gradstep_optimizer_attach_shards).
  * Returns: INVALID_ARGUMENT (index, unknown name, another shape or no float dtype), INVALID_STATE (in use; the buffer
- * does not exist, e.g. no momentum; get_state: the state is lost, see gradstep_optimizer_step), CALLBACK
+ * does not exist, e.g. no momentum; an owner's, before ranks are attached; get_state: the state is lost, see
+ * gradstep_optimizer_step), CALLBACK
  * (parallel_for), OUT_OF_MEMORY, and, sharded, the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_get_state(gradstep_optimizer* optimizer, size_t index, const char* name,

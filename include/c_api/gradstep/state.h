@@ -78,7 +78,7 @@ GRADSTEP_API gradstep_status gradstep_updater_save(gradstep_updater* updater,
  * that contradict each other), MISMATCH (another kind, names, shapes, dtypes, or buffers; an updater's window that is
  * open or was not applied, on another number of ranks or with other parts; the text names the first difference),
  * UNSUPPORTED (a later format version, or 8-bit codes of one; 8-bit codes into a part of a parameter), INVALID_STATE
- * (in use; a reducer inside a window), CALLBACK (read failed), OUT_OF_MEMORY, and collectively ABORTED ("another rank
+ * (in use; a reducer inside a window; state that an owner is to have, before gradstep_optimizer_attach_shards), CALLBACK (read failed), OUT_OF_MEMORY, and collectively ABORTED ("another rank
  * could not ...": the call failed on that rank, which returns why, and nothing was loaded on any) and the statuses of a
  * collective call.
  */

@@ -75,10 +75,10 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumber
                            whole[i].of[1], whole[i].of[2], item.constants, factor - 1});
     }
     if (options.scale == ChangeScale::step) {
-      const std::int64_t rows = schema[i].shape.front();
-      const std::int64_t columns = rows == 0 ? 0 : schema[i].size / rows;
+      const std::int64_t rows = schema[i].whole_shape().front();
+      const std::int64_t columns = rows == 0 ? 0 : finish.size / rows;
       const Rule& rule = rules.of(schema[i].group);
-      finish.step_scale = schema[i].size == 0 ? 1 : rule.step_scale(rows, columns);
+      finish.step_scale = finish.size == 0 ? 1 : rule.step_scale(rows, columns);
       // Ranks that have no part of it have no elements.
       if (change.size > 0 && item.gradient.data != nullptr) {
         if (rule.is_projected()) {

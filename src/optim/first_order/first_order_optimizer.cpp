@@ -60,6 +60,11 @@ double cost_as_a_whole(const Rule& rule, const Parameter& parameter) {
   return rule.is_factored() || rule.unit_clip().ratio > 0 || rule.centers_gradients() ? elements : 0;
 }
 
+/// Whether what this rank has is a part, and one of the ranks steps the whole.
+bool has_owner(const Rule& rule, const Parameter& parameter) {
+  return parameter.is_part() && cost_as_a_whole(rule, parameter) > 0;
+}
+
 /// Parts of one parameter are rounded by random numbers of their own, and replicas of a part by the same.
 std::string key_name(const Parameter& parameter) {
   return parameter.is_part() ? parameter.name + shape_text(parameter.offset()) : parameter.name;
@@ -105,20 +110,21 @@ FirstOrderOptimizer::FirstOrderOptimizer(std::shared_ptr<Context> context, Rules
 }
 
 std::vector<StateWish> FirstOrderOptimizer::wishes_of(const Rule& rule, const Parameter& parameter,
-                                                      const HyperParameters& hyper_parameters) {
+                                                      const HyperParameters& hyper_parameters, std::int32_t owner) {
   check_storage(rule.storage(), parameter);
+  const std::int64_t size = owner >= 0 ? parameter.whole_size() : parameter.size;
   const std::uint32_t states = rule.states(hyper_parameters.schedules(parameter.group));
   std::vector<StateWish> wishes;
   for (std::size_t s = 0; s < rule.state_names().size(); ++s) {
     if (((states >> s) & 1U) == 0) continue;
     const StateFormat format = rule.state(s).is_exact ? StateFormat::native : rule.storage().format;
-    TensorForm form{1, parameter.size, encoding_of(format, parameter)};
+    TensorForm form{1, size, encoding_of(format, parameter)};
     form.has_signs = rule.state(s).has_signs;
     form.initial = rule.initial_value(s);
     wishes.push_back({s, rule.state_names()[s], form});
   }
   if (wants_master(rule.storage(), parameter)) {
-    wishes.push_back({kMaster, kMasterWeights, TensorForm{1, parameter.size, Encoding::f32}});
+    wishes.push_back({kMaster, kMasterWeights, TensorForm{1, size, Encoding::f32}});
   }
   if (rule.counts_each()) wishes.push_back(number_wish(kSteps, kStepCount));
   for (const WholeState& state : rule.whole_states(parameter, hyper_parameters.schedules(parameter.group))) {
@@ -127,7 +133,8 @@ std::vector<StateWish> FirstOrderOptimizer::wishes_of(const Rule& rule, const Pa
   for (std::size_t k = 0; k < rule.numbers().size(); ++k) {
     wishes.push_back(number_wish(kNumbers + k, rule.numbers()[k].name, rule.first_number(k)));
   }
-  wish_average(rule.average(), parameter, kAverage, wishes);
+  wish_average(rule.average(), parameter, size, kAverage, wishes);
+  for (StateWish& wish : wishes) wish.owner = is_number(wish.slot) ? -1 : owner;
   return wishes;
 }
 
@@ -136,7 +143,8 @@ std::int64_t FirstOrderOptimizer::state_bytes(const RulesByGroup& rules, const S
   const HyperParameters hyper_parameters(rules.fields(), schema.group_count());
   std::int64_t bytes = 0;
   for (const Parameter& parameter : schema) {
-    bytes += bytes_of(wishes_of(rules.of(parameter.group), parameter, hyper_parameters));
+    const Rule& rule = rules.of(parameter.group);
+    bytes += bytes_of(wishes_of(rule, parameter, hyper_parameters, has_owner(rule, parameter) ? kOwnerToCome : -1));
   }
   return bytes;
 }
@@ -174,10 +182,11 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
     const Parameter& parameter = schema[i];
     const Rule& rule = rules_.of(parameter.group);
     const std::span<const Schedule> schedules = hyper_parameters.schedules(parameter.group);
-    wishes.push_back({wishes_of(rule, parameter, hyper_parameters), slice_of(schema, i)});
+    const std::int32_t owner = owner_of(rule, parameter, i);
+    wishes.push_back({wishes_of(rule, parameter, hyper_parameters, owner), slice_of(schema, i, owner)});
     check_shape(rule, parameter);
-    facts.push_back({random_key(key_name(parameter), rule.storage().seed), cost_as_a_whole(rule, parameter),
-                     rule.finish(schedules)});
+    const std::string name = has_owner(rule, parameter) ? parameter.name : key_name(parameter);
+    facts.push_back({random_key(name, rule.storage().seed), cost_as_a_whole(rule, parameter), rule.finish(schedules)});
     narrow(limits, parameter, rule.largest_gradient(schedules, largest_stored(parameter)));
   }
   std::vector<std::uint8_t> flags;
@@ -327,10 +336,18 @@ void FirstOrderOptimizer::on(StateEvent event) {
 
 /// Who has a parameter that is not divided has its states as a whole, too.
 Optimizer::OwnerOf FirstOrderOptimizer::owners(const Sharding* next) {
-  return [next](std::size_t parameter, std::size_t slot) -> std::int32_t {
-    if (next == nullptr || !next->has_slices() || slot < kWhole || slot >= kNumbers) return -1;
-    return next->owner(parameter);
+  return [this, next](std::size_t parameter, std::size_t slot) -> std::int32_t {
+    if (is_number(slot)) return -1;
+    if (next != nullptr && next->parts() != nullptr) return next->parts()->owner(parameter);
+    if (next != nullptr) return slot >= kWhole ? next->owner(parameter) : -1;
+    const Parameter& shown = schema()[parameter];
+    return has_owner(rules_.of(shown.group), shown) ? kOwnerToCome : -1;
   };
+}
+
+std::int32_t FirstOrderOptimizer::owner_of(const Rule& rule, const Parameter& parameter, std::size_t i) const {
+  if (!is_sharded()) return has_owner(rule, parameter) ? kOwnerToCome : -1;
+  return sharding()->parts() != nullptr ? sharding()->parts()->owner(i) : -1;
 }
 
 void FirstOrderOptimizer::set_all_used(bool all_used) { plan_.all_used = step_plan().all_used = all_used; }

@@ -38,6 +38,10 @@ class FirstOrderOptimizer final : public Optimizer {
   static constexpr std::size_t kAverage = kMaster + 2;                 ///< and its number of steps behind it
   static constexpr std::size_t kWhole = kMaster + 4;                   ///< and the following
   static constexpr std::size_t kNumbers = kWhole + WholeState::kMost;  ///< likewise
+  /// Every rank keeps those of all parameters.
+  static constexpr bool is_number(std::size_t slot) {
+    return slot == kSteps || slot == kAverage + 1 || slot >= kNumbers;
+  }
 
   /// What a step needs to know of each group.
   struct GroupLists {
@@ -69,7 +73,7 @@ class FirstOrderOptimizer final : public Optimizer {
 
   static Traits traits_of(const RulesByGroup& rules);
   static std::vector<StateWish> wishes_of(const Rule& rule, const Parameter& parameter,
-                                          const HyperParameters& hyper_parameters);
+                                          const HyperParameters& hyper_parameters, std::int32_t owner);
   /// Throws INVALID_ARGUMENT where a rule and its schedules do not go together.
   GroupLists lists_of(const HyperParameters& hyper_parameters) const;
   void fill_items();
@@ -80,6 +84,8 @@ class FirstOrderOptimizer final : public Optimizer {
   void on(StateEvent event) override;
   std::int64_t scratch_bytes() const override;
   OwnerOf owners(const Sharding* next) override;
+  /// The rank that has the state of a parameter which is stepped as a whole; -1 = no rank alone.
+  std::int32_t owner_of(const Rule& rule, const Parameter& parameter, std::size_t i) const;
   void set_all_used(bool all_used);
   /// Whether constants are by parameter, not by group.
   bool has_own_constants() const;

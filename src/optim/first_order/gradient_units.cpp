@@ -25,13 +25,12 @@ std::vector<std::size_t> order_of(std::size_t axes, ClipUnits units) {
 
 /// Elements of a unit.
 std::int64_t length_of(const Parameter& parameter, ClipUnits units) {
-  const std::size_t axes = parameter.shape.size();
-  if (axes < 2 || parameter.size == 0) return parameter.size;
-  if (units == ClipUnits::columns) {
-    return axes > 3 ? parameter.size / parameter.shape.back() : parameter.shape.front();
-  }
-  if (units == ClipUnits::second && axes == 3) return parameter.shape[1];
-  return parameter.size / parameter.shape.front();
+  const std::span<const std::int64_t> shape = parameter.whole_shape();
+  const std::int64_t size = parameter.whole_size();
+  if (shape.size() < 2 || size == 0) return size;
+  if (units == ClipUnits::columns) return shape.size() > 3 ? size / shape.back() : shape.front();
+  if (units == ClipUnits::second && shape.size() == 3) return shape[1];
+  return size / shape.front();
 }
 
 }  // namespace
@@ -82,7 +81,7 @@ void GradientUnits::add(Pass& pass, UnitItem item, const Parameter& parameter, C
   const std::vector<std::size_t> order = order_of(parameter.shape.size(), units);
   item.length = length_of(parameter, units);
   item.first = std::ssize(pass.work.chunks());
-  pass.work.append_runs(parameter.size / item.length, item.length);
+  pass.work.append_runs(parameter.whole_size() / item.length, item.length);
   for (Array* array : {&item.gradient, &item.value, &item.to}) *array = turned(*array, parameter, order);
   pass.items.push_back(item);
 }
@@ -93,12 +92,12 @@ Array GradientUnits::turned(const Array& array, const Parameter& parameter, std:
   std::int64_t compact = 1;
   for (std::size_t axis = axes.size(); axis-- > 0;) {
     strides[axis] = array.strides != nullptr ? array.strides[axis] : compact;
-    compact *= parameter.shape[axis];
+    compact *= parameter.whole_shape()[axis];
   }
   std::vector<std::int64_t>& shape_here = numbers_.emplace_back();
   std::vector<std::int64_t>& strides_here = numbers_.emplace_back();
   for (const std::size_t axis : axes) {
-    shape_here.push_back(parameter.shape[axis]);
+    shape_here.push_back(parameter.whole_shape()[axis]);
     strides_here.push_back(strides[axis]);
   }
   Array view = array;

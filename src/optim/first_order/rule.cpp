@@ -278,22 +278,23 @@ std::int64_t Rule::rank_of(std::int64_t rows, std::int64_t columns) const {
 rules::Factoring Rule::factoring() const { return type_->factoring(options_.choices.data(), options_.settings.data()); }
 
 rules::FactoredAxes Rule::axes(const Parameter& parameter) const {
-  return type_->axes(options_.choices.data(), options_.settings.data(), parameter.shape);
+  return type_->axes(options_.choices.data(), options_.settings.data(), parameter.whole_shape());
 }
 
 std::vector<WholeState> Rule::whole_states(const Parameter& parameter, std::span<const Schedule> schedules) const {
   std::vector<WholeState> states;
-  if (parameter.size == 0) return states;
-  const std::vector<std::int64_t> of_elements(parameter.shape.begin(), parameter.shape.end());
+  const std::span<const std::int64_t> shape = parameter.whole_shape();
+  const std::int64_t size = parameter.whole_size();
+  if (size == 0) return states;
+  const std::vector<std::int64_t> of_elements(shape.begin(), shape.end());
   if (variance().of != rules::VarianceOf::none) {
-    const std::int64_t rows = parameter.shape.front();
+    const std::int64_t rows = shape.front();
     const bool is_of_elements = variance().of == rules::VarianceOf::elements;
-    states.push_back(
-        {0, kVariance, is_of_elements ? of_elements : std::vector{variance().count(rows, parameter.size / rows)}});
+    states.push_back({0, kVariance, is_of_elements ? of_elements : std::vector{variance().count(rows, size / rows)}});
   }
   if (is_projected()) {
-    const std::int64_t rows = parameter.shape.front();
-    const std::int64_t columns = parameter.size / rows;
+    const std::int64_t rows = shape.front();
+    const std::int64_t columns = size / rows;
     const std::int64_t length = projection().is_transposed(rows, columns) ? rows : columns;
     states.push_back({0, kMomentum, of_elements});
     states.push_back({1, kFactors, {rank_of(rows, columns), length}, /*is_random=*/true});

@@ -111,7 +111,7 @@ std::vector<StateWish> shampoo_wishes(const ShampooOptions& options, const Param
   if (corrected || has_statistics(options.graft())) wish(kDiagonalStatistics, "diagonal_statistics", kept);
   if (corrected || options.graft() == Graft::adam) wish(kDiagonalExpAvg, "diagonal_exp_avg", kept);
   if (wants_master(options.storage, parameter)) wish(kMaster, kMasterWeights, Encoding::f32);
-  wish_average(options.average, parameter, kAverage, wishes);
+  wish_average(options.average, parameter, parameter.size, kAverage, wishes);
   if (!state.preconditioned) return wishes;
   std::size_t slot = kFirstMatrix;
   for (const Factor& factor : state.factors) {

@@ -9,7 +9,7 @@ namespace gradstep {
 
 std::int64_t bytes_of(std::span<const StateWish> tensors) {
   std::int64_t bytes = 0;
-  for (const StateWish& wish : tensors) bytes += wish.form.bytes();
+  for (const StateWish& wish : tensors) bytes += wish.owner < 0 ? wish.form.bytes() : 0;
   return bytes;
 }
 
@@ -38,6 +38,11 @@ std::size_t StateStore::find(std::size_t parameter, const char* name) const {
 std::span<const std::int64_t> StateStore::shape(std::size_t parameter, std::size_t slot) const {
   const Description& about = *parameters_[parameter][slot].about;
   return about.is_whole ? std::span<const std::int64_t>(about.shape) : std::span<const std::int64_t>();
+}
+
+bool StateStore::is_owner(std::size_t parameter) const {
+  return std::ranges::any_of(parameters_[parameter],
+                             [](const Entry& entry) { return entry.owner >= 0 && entry.tensor.is_here(); });
 }
 
 std::vector<StoredState> StateStore::stored(std::size_t parameter, const Entry& entry) {
@@ -108,7 +113,9 @@ StateStore::Growth StateStore::grow(std::span<const ParameterWish> wishes, std::
       entry.active = true;
       if (entry.tensor.exists()) continue;
       entry.about = describe(wish);
-      entry.tensor = StateTensor(wish.form, wish.is_whole ? Slice{0, wish.form.size()} : wishes[i].slice);
+      entry.owner = wish.owner;
+      const Slice all{0, wish.owner >= 0 && wishes[i].slice.size == 0 ? 0 : wish.form.size()};
+      entry.tensor = StateTensor(wish.form, wish.is_whole ? all : wishes[i].slice);
       fresh.push_back({i, wish.slot});
     }
   }
@@ -149,9 +156,10 @@ void StateStore::prepare_move(FunctionRef<StatePlace(std::size_t, std::size_t)> 
         continue;
       }
       const StatePlace to = place(i, slot);
-      const bool stays = !is_spread(entry, gathers) && to.owner < 0 && entry.tensor.slice() == to.slice;
-      if (stays) continue;
+      const bool stays = !is_spread(entry, gathers) && (to.owner < 0 || gathers == Gathers::nothing) &&
+                         entry.tensor.slice() == to.slice;
       entry.owner = to.owner;
+      if (stays) continue;
       entry.tensor = StateTensor(entry.tensor.form(), to.slice);
       moved_.push_back({i, slot});
     }
@@ -193,7 +201,7 @@ void StateStore::fill_moved(Gathers gathers, FunctionRef<void(const StoredState&
       if (is_spread(before, gathers)) {
         gather(from[part], whole);
         site_.queue().upload(array.data, static_cast<const std::byte*>(whole) + first, bytes);
-      } else if (bytes > 0) {
+      } else if (bytes > 0 && before.tensor.is_here()) {
         site_.queue().copy(array.data, static_cast<const std::byte*>(from[part].array.data) + first, bytes);
       }
     }

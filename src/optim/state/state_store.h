@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,6 +26,9 @@ inline constexpr const char* kStepCount = "step";  ///< those that the parameter
 inline constexpr const char* kWeightAverage = "average";
 inline constexpr const char* kWeightAverageCount = "average_count";  ///< steps that were made
 
+/// An owner of what one of the ranks has, which do not know each other yet.
+inline constexpr std::int32_t kOwnerToCome = std::numeric_limits<std::int32_t>::max();
+
 /// A tensor that a parameter is to have, by its place in the parameter's list.
 struct StateWish {
   std::size_t slot = 0;
@@ -34,6 +38,8 @@ struct StateWish {
   /// Not cut into slices: one rank has it, or all have. It has its shape in views too, lies beside its like, and goes
   /// on where it was switched off for a while. Others begin anew.
   bool is_whole = false;
+  /// >= 0: the rank that has it, all of it, where the parameter's slice is not empty.
+  std::int32_t owner = -1;
 };
 
 /// One number for each parameter.
@@ -48,12 +54,13 @@ struct ParameterWish {
   Slice slice;  ///< of the tensors that are cut
 };
 
+/// Without those that have an owner.
 std::int64_t bytes_of(std::span<const StateWish> tensors);
 
 /// Where a tensor is to be.
 struct StatePlace {
   Slice slice;              ///< of this rank
-  std::int32_t owner = -1;  ///< >= 0: the one rank that has it
+  std::int32_t owner = -1;  ///< >= 0: the rank that has it, and gives it to others
 };
 
 class StateStore {
@@ -69,6 +76,8 @@ class StateStore {
   bool is_active(std::size_t parameter, std::size_t slot) const;
   bool is_whole(std::size_t parameter, std::size_t slot) const { return parameters_[parameter][slot].about->is_whole; }
   std::int32_t owner(std::size_t parameter, std::size_t slot) const { return parameters_[parameter][slot].owner; }
+  /// Whether this rank has what an owner has of the parameter's state.
+  bool is_owner(std::size_t parameter) const;
   /// The slot of a name that takes part; slots() = none.
   std::size_t find(std::size_t parameter, const char* name) const;
   /// The shape of the tensor's views; empty = the parameter's.
@@ -93,6 +102,7 @@ class StateStore {
     owned,       ///< what one rank alone has: slices are none, or not to be gathered
     slices,      ///< and slices
     everything,  ///< also what all of the ranks that shared the state have, for those that have not
+    nothing,     ///< each keeps what it has, and begins what no rank has had
   };
   /// Makes room, aside, for what is to be elsewhere. `keep`: flags stay.
   void prepare_move(FunctionRef<StatePlace(std::size_t parameter, std::size_t slot)> place, Gathers gathers, bool keep);
@@ -130,6 +140,7 @@ class StateStore {
 
   const Entry* entry(std::size_t parameter, std::size_t slot) const;
   static bool is_spread(const Entry& entry, Gathers gathers) {
+    if (gathers == Gathers::nothing) return false;
     if (gathers == Gathers::everything || entry.owner >= 0) return true;
     return gathers == Gathers::slices && !entry.about->is_whole;
   }

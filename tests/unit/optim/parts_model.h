@@ -9,7 +9,12 @@
 #include <vector>
 
 #include "optim/first_order/first_order_optimizer.h"
+#include "optim/first_order/named_options.h"
+#include "optim/parts.h"
+#include "optim/saved_optimizer.h"
+#include "unit/memory_stream.h"
 #include "unit/optim/optimizer_fixture.h"
+#include "unit/ranks.h"
 
 namespace gradstep::test {
 
@@ -118,7 +123,9 @@ inline std::vector<std::size_t> places_of(const Shape& whole, const PartOf& part
   return places;
 }
 
-inline Schema schema_of(const std::vector<Shape>& wholes, const std::vector<PartOf>& parts, DType dtype = DType::f32) {
+/// With groups, what has fewer than two axes is in the second one.
+inline Schema schema_of(const std::vector<Shape>& wholes, const std::vector<PartOf>& parts, DType dtype = DType::f32,
+                        bool has_groups = false) {
   std::vector<gradstep_parameter> parameters;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < wholes.size(); ++i) names.push_back("p" + std::to_string(i));
@@ -132,6 +139,7 @@ inline Schema schema_of(const std::vector<Shape>& wholes, const std::vector<Part
     p.shape = parts[i].shape.data();
     p.whole_shape = wholes[i].data();
     p.offset = parts[i].offset.data();
+    p.group = has_groups && wholes[i].size() < 2 ? 1 : 0;
     parameters.push_back(p);
   }
   return Schema(parameters.data(), parameters.size());
@@ -145,33 +153,37 @@ struct PartsModel {
   std::vector<std::vector<float>> grads;
   std::vector<bool> absent;
 
-  explicit PartsModel(const std::vector<PartOf>& parts, const std::vector<Shape>& shapes = kWholes)
-      : schema(schema_of(shapes, parts)), absent(shapes.size()), wholes_(shapes) {
+  explicit PartsModel(const std::vector<PartOf>& parts, const std::vector<Shape>& shapes = kWholes,
+                      bool has_groups = false)
+      : schema(schema_of(shapes, parts, DType::f32, has_groups)), absent(shapes.size()), wholes_(shapes) {
     for (std::size_t i = 0; i < wholes_.size(); ++i) {
       places.push_back(places_of(wholes_[i], parts[i]));
       params.push_back(drawn(i, 7));
       grads.emplace_back(params.back().size());
     }
   }
-  static PartsModel whole(const std::vector<Shape>& shapes = kWholes) {
+  static PartsModel whole(const std::vector<Shape>& shapes = kWholes, bool has_groups = false) {
     std::vector<PartOf> parts;
     for (const Shape& shape : shapes) parts.push_back(all_of(shape));
-    return PartsModel(parts, shapes);
+    return PartsModel(parts, shapes, has_groups);
   }
 
   void draw(std::uint32_t step) {
     for (std::size_t i = 0; i < grads.size(); ++i) grads[i] = drawn(i, 1000 + 31 * step);
   }
+  /// Updates are written where the gradients are.
   StepOutcome step(Optimizer& optimizer, const StepGuards& guards = {}, bool gives_updates = false) {
     std::vector<gradstep_tensor> p;
     std::vector<gradstep_tensor> g;
+    std::vector<gradstep_tensor> u;
     for (std::size_t i = 0; i < params.size(); ++i) {
       p.push_back(view_of(schema, i, params[i].data(), DType::f32));
+      u.push_back(view_of(schema, i, grads[i].data(), DType::f32));
       g.push_back(view_of(schema, i, absent[i] ? nullptr : grads[i].data(), DType::f32));
       if (absent[i]) g.back().ndim = 0;
       if (absent[i]) g.back().shape = nullptr;
     }
-    return host::step(optimizer, p.data(), g.data(), gives_updates ? g.data() : nullptr, p.size(), guards);
+    return host::step(optimizer, p.data(), g.data(), gives_updates ? u.data() : nullptr, p.size(), guards);
   }
   void train(Optimizer& optimizer, std::uint32_t begin, std::uint32_t end, const StepGuards& guards = {}) {
     for (std::uint32_t t = begin; t < end; ++t) {
@@ -194,8 +206,58 @@ struct PartsModel {
   std::vector<Shape> wholes_;
 };
 
+inline constexpr gradstep_option kRate = {"learning_rate", 0.01, nullptr};
+inline constexpr std::uint32_t kSteps = 4;
+
+inline Rule rule_of(const char* name, const std::vector<gradstep_option>& options = {kRate}) {
+  return make_rule(find_rule(name), options);
+}
+
+inline std::unique_ptr<FirstOrderOptimizer> optimizer_of(RulesByGroup rules, const PartsModel& model) {
+  return std::make_unique<FirstOrderOptimizer>(make_context(), std::move(rules), model.schema);
+}
+inline std::unique_ptr<FirstOrderOptimizer> optimizer_of(const Rule& rule, const PartsModel& model) {
+  return optimizer_of(RulesByGroup({rule}), model);
+}
+
+inline std::vector<Layout> layouts(const std::vector<Shape>& wholes = kWholes) {
+  return {by_rows(2, wholes), by_columns(2, wholes), by_rows(4, wholes),
+          in_a_grid(wholes),  in_replicas(wholes),   on_the_last(3, wholes)};
+}
+
 inline void attach_parts(Optimizer& optimizer, Communicator* comm) {
   optimizer.attach(comm, {}, {}, /*in_parts=*/true);
+}
+
+/// Runs the body on every rank of the layout, with its model and an optimizer whose parts are attached.
+template <class Rules, class Body>
+void run_attached(const Layout& layout, const Rules& rules, const Body& body,
+                  const std::vector<Shape>& wholes = kWholes) {
+  run_ranks(static_cast<std::int32_t>(layout.size()), [&](Communicator& comm) {
+    PartsModel model(layout[static_cast<std::size_t>(comm.rank())], wholes);
+    const auto optimizer = optimizer_of(rules, model);
+    attach_parts(*optimizer, &comm);
+    body(comm, model, *optimizer);
+  });
+}
+
+/// The parameters of one rank that has everything.
+template <class Rules>
+std::vector<std::vector<float>> trained_whole(const Rules& rules, const StepGuards& guards = {},
+                                              const std::vector<Shape>& wholes = kWholes) {
+  PartsModel model = PartsModel::whole(wholes);
+  const auto optimizer = optimizer_of(rules, model);
+  model.train(*optimizer, 0, kSteps, guards);
+  return model.params;
+}
+
+inline std::string save(Optimizer& optimizer) { return saved_bytes("optimizer", {{"", save_optimizer(optimizer)}}); }
+
+inline void load(Optimizer& optimizer, const std::string& bytes) {
+  Memory memory(bytes);
+  const StateFile file(memory, false, own_parts(optimizer, ""));
+  LoadedPart part(file, "");
+  load_optimizer(part, optimizer)();
 }
 
 /// The elements of a whole that are in a part.

@@ -95,6 +95,34 @@ void expect_mismatch(const Layout& layout, const std::vector<Shape>& wholes, con
   });
 }
 
+TEST(Parts, TensorsThatAreSteppedAsWholesHaveOwners) {
+  const std::vector<Shape> wholes = {{4, 6}, {3}, {2, 2}, {8, 4}};
+  const std::vector<double> costs = {5, 0, 4, 6};
+  run_ranks(2, [&](Communicator& comm) {
+    const auto owners = [&](const Layout& layout, const std::vector<bool>& has_state) {
+      const Schema schema = schema_of(wholes, layout[static_cast<std::size_t>(comm.rank())]);
+      Parts parts(schema, comm.world_size(), has_state);
+      parts.exchange(comm, schema, comm.deadline());
+      parts.name_owners(schema, costs);
+      std::vector<std::int32_t> found;
+      for (std::size_t i = 0; i < wholes.size(); ++i) {
+        found.push_back(parts.owner(i));
+        const std::int64_t size = parts.slices()[static_cast<std::size_t>(comm.rank())][i].size;
+        const std::int64_t owned = parts.owner(i) == comm.rank() ? schema[i].whole_size() : 0;
+        EXPECT_EQ(size, parts.travels(i) ? owned : schema[i].size);
+      }
+      return found;
+    };
+    using Owners = std::vector<std::int32_t>;
+    EXPECT_EQ(owners(by_rows(2, wholes), {}), (Owners{1, -1, 1, 0})) << "the costliest first";
+    EXPECT_EQ(owners(by_rows(2, wholes), {false, false, comm.rank() == 0, comm.rank() == 1}), (Owners{0, -1, 0, 1}))
+        << "who has the state keeps it";
+    EXPECT_EQ(owners(on_the_last(2, wholes), {}), (Owners{1, -1, 1, 1})) << "who has all of a tensor";
+    const Layout whole(2, {all_of(wholes[0]), all_of(wholes[1]), all_of(wholes[2]), all_of(wholes[3])});
+    EXPECT_EQ(owners(whole, {}), (Owners{-1, -1, -1, -1})) << "what every rank has needs none";
+  });
+}
+
 TEST(Parts, WhatIsMissingOrThereTwiceIsToldToAllRanks) {
   const PartOf two_rows = {{2, 3}, {0, 0}};
   expect_mismatch({{two_rows}, {PartOf{{1, 3}, {2, 0}}}}, {{4, 3}},

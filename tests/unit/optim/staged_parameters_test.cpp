@@ -69,8 +69,8 @@ TEST(StagedParameters, OneCollectiveBringsTheSlicesOfAllRanks) {
       const auto begin = static_cast<std::size_t>(own[i].begin) * width;
       const auto bytes = static_cast<std::size_t>(own[i].size) * width;
       if (bytes > 0) std::memcpy(from.memory[i].data() + begin, expected.memory[i].data() + begin, bytes);
-      EXPECT_EQ(parameters.slices()[i].size, own[i].size);
-      const auto address = reinterpret_cast<std::uintptr_t>(parameters.slices()[i].data);
+      EXPECT_EQ(parameters.params()[i].size, own[i].size);
+      const auto address = reinterpret_cast<std::uintptr_t>(parameters.params()[i].data);
       EXPECT_EQ(address % width, 0U) << i;
     }
     parameters.stage(from.list());
