@@ -187,6 +187,9 @@ impl Trainer {
     }
 }
 
+/// Makes an optimizer of a schema.
+type Create = dyn Fn(&Context, &[Parameter]) -> Result<Optimizer> + Send + Sync;
+
 /// burn's trait `Optimizer` by a rule of gradstep: each parameter has a handle of its own.
 ///
 /// burn hands over one parameter at a time, with the learning rate of its group. So what looks at all parameters is not
@@ -207,7 +210,7 @@ impl Trainer {
 #[derive(Clone)]
 pub struct PerParameter {
     context: Arc<Context>,
-    create: Arc<dyn Fn(&Context, &[Parameter]) -> Result<Optimizer> + Send + Sync>,
+    create: Arc<Create>,
 }
 
 impl PerParameter {
