@@ -61,7 +61,7 @@ OTHER_NAMES = {
     ("optimizer_state", "Julia"): ("", "state is copied, by `get_state`"),
     ("comm_wrap_mpi", "Python"): ("Communicator.mpi", "takes a communicator of mpi4py, or is of all ranks of the job"),
     ("comm_wrap_mpi", "Julia"): ("mpi_communicator", "takes the address of an MPI_Comm, or is of all ranks of the job"),
-    ("comm_attach_nccl", "Julia"): ("", "arrays are those of the host"),
+    ("comm_attach_nccl", "Julia"): ("", "communicators are those of the host"),
     ("comm_status", "Julia"): ("broken_by", "`error` is a function of Base, which throws"),
     ("reducer_wait", "Java"): ("Reducer.await", "every object has a `wait`, of its monitor"),
     ("predict_costs", "Python"): ("plan.predict", "says the break-even bandwidths, too"),

@@ -8,7 +8,7 @@ package_julia() {
   build_manylinux gradstep gradstep_gloo
   rm -rf "$work/julia" "$out"/Gradstep.jl-*
   mkdir -p "$package"
-  cp -r "$source_tree"/bindings/julia/Gradstep.jl/{Project.toml,src} "$source_tree/LICENSE" "$package"
+  cp -r "$source_tree"/bindings/julia/Gradstep.jl/{Project.toml,ext,src} "$source_tree/LICENSE" "$package"
   library=$package/deps/$(uname -m)-linux-gnu
   mkdir -p "$library"
   cp "$manylinux_library/lib/libgradstep.so.0" "$manylinux_library/lib/libgradstep_gloo.so" "$library"

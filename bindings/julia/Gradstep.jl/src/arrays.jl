@@ -35,8 +35,49 @@ end
 is_float(type::C.gradstep_dtype) =
     type.code == C.gradstep_type_code.float || type.code == C.gradstep_type_code.bfloat
 
-"""Whether the elements are in memory of the host, at fixed distances."""
-is_strided(::Array) = true
+"""
+    Gradstep.Tensor{T}(address, size; device = :cpu, device_id = 0, strides = those of an Array)
+
+An array by its address, for memory that Julia has no `Array` of: that of a CUDA device, say. It stands wherever an array
+does in models and gradients. The caller keeps the memory until the work that a call queued on its `stream` is done; on
+the CPU that is when the call returns.
+
+- `T`: `Float16`, `Float32`, `Float64`, or a type with a `Gradstep.dtype`;
+- `address`: a `Ptr`, or an integer, of the first element;
+- `size` and `strides`: in elements, in Julia's order of axes;
+- `device`: `:cpu`, `:cuda` or `:cuda_host`, and its number `device_id`.
+"""
+struct Tensor{T, N} <: AbstractArray{T, N}
+    address::Ptr{T}
+    size::NTuple{N, Int}
+    strides::NTuple{N, Int}
+    device::C.gradstep_device
+end
+
+function Tensor{T}(address::Union{Ptr, Integer}, size::Tuple{Vararg{Integer, N}};
+                   device = :cpu, device_id = 0, strides = Base.size_to_strides(1, size...)) where {T, N}
+    dtype(T) == NO_DTYPE && bad_argument("T: is ", T, ", expected a type that has a Gradstep.dtype")
+    all(extent -> extent >= 0, size) || bad_argument("size: is ", size, ", expected extents from 0 on")
+    length(strides) == N || bad_argument("strides: has ", length(strides), " entries, expected ", N, ", one of each axis")
+    known = (:cpu, :cuda, :cuda_host)
+    device in known || bad_argument("device: is ", repr(device), ", expected one of ", join(known, ", "))
+    place = C.gradstep_device(getfield(C.gradstep_device_type, device), device_id)
+    return Tensor{T, N}(Ptr{T}(UInt(address)), Int.(size), Int.(strides), place)
+end
+
+Base.size(tensor::Tensor) = tensor.size
+Base.strides(tensor::Tensor) = tensor.strides
+Base.stride(tensor::Tensor, axis::Integer) = tensor.strides[axis]
+Base.pointer(tensor::Tensor) = tensor.address
+Base.show(io::IO, tensor::Tensor) =
+    print(io, "Gradstep.Tensor{", eltype(tensor), "}(", repr(UInt(tensor.address)), ", ", tensor.size, ")")
+Base.show(io::IO, ::MIME"text/plain", tensor::Tensor) = show(io, tensor) # and no elements, which a device may have
+
+device_of(::AbstractArray) = CPU
+device_of(tensor::Tensor) = tensor.device
+
+"""Whether the elements are at an address, at fixed distances."""
+is_strided(::Union{Array, Tensor}) = true
 is_strided(array::Union{SubArray, Base.ReshapedArray, Base.ReinterpretArray}) =
     array isa StridedArray && is_strided(parent(array))
 is_strided(array::PermutedDimsArray) = is_strided(parent(array))
@@ -76,7 +117,7 @@ Base.length(tensors::Tensors) = length(tensors.tensors)
         steps = pointer(tensors.strides, axes + 1)
     end
     data = Ptr{Cvoid}(pointer(array))
-    @inbounds tensors.tensors[i] = C.gradstep_tensor(data, CPU, N, dtype(T), shape, steps, 0)
+    @inbounds tensors.tensors[i] = C.gradstep_tensor(data, device_of(array), N, dtype(T), shape, steps, 0)
     return nothing
 end
 
@@ -129,6 +170,8 @@ size_of(tensor::C.gradstep_tensor) = reverse([unsafe_load(tensor.shape, axis) fo
 function copied(tensor::C.gradstep_tensor)
     shape = size_of(tensor)
     tensor.data == C_NULL && prod(shape) != 0 && return nothing
+    tensor.device.device_type == C.gradstep_device_type.cuda && throw(GradstepError(
+        UNSUPPORTED, "the result is on CUDA device $(tensor.device.device_id); this package copies what is in the host's memory"))
     array = Array{JULIA_TYPES[tensor.dtype]}(undef, shape...)
     GC.@preserve array unsafe_copyto!(pointer(array), Ptr{eltype(array)}(tensor.data), length(array))
     return array

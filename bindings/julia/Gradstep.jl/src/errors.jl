@@ -25,6 +25,7 @@ const STATUS_NAMES = Dict(code => Symbol(uppercase(replace(string(name), r"^err_
 
 const INVALID_ARGUMENT = C.gradstep_status_code.err_invalid_argument
 const INVALID_STATE = C.gradstep_status_code.err_invalid_state
+const UNSUPPORTED = C.gradstep_status_code.err_unsupported
 const ABORTED = C.gradstep_status_code.err_aborted
 const CALLBACK = C.gradstep_status_code.err_callback
 

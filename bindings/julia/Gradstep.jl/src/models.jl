@@ -15,6 +15,7 @@ mutable struct Schema{S}
     shapes::Vector{Int64}
     begins::Vector{Int} # of array i in shapes: begins[i] + 1 to begins[i + 1]
     dtypes::Vector{C.gradstep_dtype}
+    devices::Vector{C.gradstep_device}
     groups::Vector{Int32}
     flags::Vector{UInt32}
     are_named::Bool
@@ -47,6 +48,23 @@ struct Found
     path::String
 end
 
+"""
+Functions of a struct, each of which gives the fields that are trained, as a named tuple, or `()`. Extensions add theirs; a
+field is trained if all have its name.
+"""
+const TRAINED = Any[]
+
+names_of(x, found::NamedTuple) = keys(found)
+names_of(x, found::Tuple{}) = ()
+names_of(x, found) = bad_argument("model: the children of a ", typeof(x), " are a ", typeof(found), ", expected a NamedTuple")
+
+"""The fields of the struct `x`, with `nothing` in the place of those that are not trained."""
+function trained(x, fields::NamedTuple)
+    (isempty(TRAINED) || x isa NamedTuple || keys(fields) != fieldnames(typeof(x))) && return fields
+    kept = [names_of(x, children_of(x)) for children_of in TRAINED]
+    return NamedTuple{keys(fields)}(Tuple([all(names -> name in names, kept) ? value : nothing for (name, value) in pairs(fields)]))
+end
+
 joined(path, name) = isempty(path) ? string(name) : string(path, ".", name)
 
 """The skeleton of `x`, which lies in each of `around`; its arrays are added to `found`."""
@@ -61,7 +79,7 @@ function skeleton(x, found, path, around)
     push!(around, x)
     tree = if inner isa NamedTuple
         NamedTuple{keys(inner)}(
-            Tuple([skeleton(value, found, joined(path, name), around) for (name, value) in pairs(inner)]))
+            Tuple([skeleton(value, found, joined(path, name), around) for (name, value) in pairs(trained(x, inner))]))
     else
         each = [skeleton(value, found, joined(path, i), around) for (i, value) in enumerate(inner)]
         inner isa Tuple ? Tuple(each) : each
@@ -89,6 +107,7 @@ function Schema(model; names = nothing, groups = nothing, may_be_unused = false,
     paths = String[each.path for each in found]
     return Schema(tree, names === nothing ? paths : entries("names", String, names, n, paths), shapes, begins,
                   C.gradstep_dtype[dtype(eltype(each.array)) for each in found],
+                  C.gradstep_device[device_of(each.array) for each in found],
                   groups === nothing ? zeros(Int32, n) : entries("groups", Int32, groups, n, paths),
                   may_be_unused isa Bool ? fill(UInt32(may_be_unused), n) :
                   UInt32.(entries("may_be_unused", Bool, may_be_unused, n, paths)),
@@ -128,7 +147,7 @@ function with_parameters(f, schema::Schema)
         parameters = C.gradstep_parameter[C.gradstep_parameter(
             sizeof(C.gradstep_parameter), schema.flags[i],
             schema.are_named ? pointer(schema.names[i]) : Ptr{UInt8}(C_NULL), shape_of(schema, i),
-            schema.begins[i + 1] - schema.begins[i], schema.groups[i], schema.dtypes[i], CPU, 0,
+            schema.begins[i + 1] - schema.begins[i], schema.groups[i], schema.dtypes[i], schema.devices[i], 0,
             numbers_of(schema.wholes, schema, i), numbers_of(schema.offsets, schema, i)) for i in 1:n]
         f(parameters, n)
     end

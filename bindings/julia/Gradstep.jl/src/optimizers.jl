@@ -235,24 +235,25 @@ leave_source(::NoSource) = nothing
     bind!(optimizer.gradients, optimizer.schema, grads, GRADIENTS)
 
 """
-    update!(optimizer, model, grads) -> optimizer, model
+    update!(optimizer, model, grads; stream = C_NULL) -> optimizer, model
 
-Steps the arrays of `model` in place.
+Steps the arrays of `model` in place. `stream` is that of a device on which the work is queued, as a pointer; `C_NULL` is its
+default stream.
 
 `grads` has the structure of `model`, with `nothing` where there is no gradient (and in named tuples, as Zygote gives them,
 names may be missing); or it is an `Accumulator` or a `Reducer`, whose result is used where it lies.
 """
-function update!(optimizer::Optimizer, model, grads)
+function update!(optimizer::Optimizer, model, grads; stream::Ptr = C_NULL)
     Base.sigatomic_begin()
     pointer = enter(optimizer.handle)
     # A `finally` costs a seventh of a small step, and is not needed where nothing can throw: Ctrl-C is put off.
     if try_bind!(optimizer.parameters, optimizer.schema, model, PARAMETERS) &&
        try_bind!(optimizer.gradients, optimizer.schema, grads, GRADIENTS)
-        status = step_bound(optimizer, pointer, model, grads)
+        status = step_bound(optimizer, pointer, model, grads, stream)
         leave(optimizer.handle)
     else
         status = try
-            step_from(grads, optimizer, pointer, model)
+            step_from(grads, optimizer, pointer, model, stream)
         finally
             leave(optimizer.handle)
         end
@@ -262,20 +263,20 @@ function update!(optimizer::Optimizer, model, grads)
     return optimizer, model
 end
 
-function step_from(grads, optimizer, pointer, model)
+function step_from(grads, optimizer, pointer, model, stream)
     parameters = bind!(optimizer.parameters, optimizer.schema, model, PARAMETERS)
     source = enter_source(grads)
     try
         gradients = bind_gradients!(optimizer, source, grads)
-        return step_bound(optimizer, pointer, parameters, gradients)
+        return step_bound(optimizer, pointer, parameters, gradients, stream)
     finally
         leave_source(source)
     end
 end
 
-@inline step_bound(optimizer, pointer, parameters, gradients) =
+@inline step_bound(optimizer, pointer, parameters, gradients, stream) =
     GC.@preserve optimizer parameters gradients C.gradstep_optimizer_step(
-        pointer, optimizer.parameters.tensors, optimizer.gradients.tensors, length(optimizer.schema), C_NULL)
+        pointer, optimizer.parameters.tensors, optimizer.gradients.tensors, length(optimizer.schema), stream)
 
 """
 What a step did: `applied` (false: it was skipped), `grad_norm` (before `grad_scale`; NaN where the step had no need to know
@@ -301,7 +302,8 @@ end
 - `grad_scale_tensor`: a `Vector{Float32}` of one element, a factor of `grad_scale`;
 - `outcome`: a `Vector{Float64}` of four elements, into which the step writes what `StepResult` says (`applied` as 1 or 0), and
   the step count after it;
-- `disjoint`: you promise that no array overlaps one that is written, and nobody looks.
+- `disjoint`: you promise that no array overlaps one that is written, and nobody looks;
+- `stream`: as that of `update!`.
 """
 step!(optimizer::Optimizer, model, grads; options...) = step_with(optimizer, model, grads, nothing; options...)
 
@@ -316,7 +318,7 @@ updates!(updates, optimizer::Optimizer, model, grads; options...) = step_with(op
 keywords(::Type{C.gradstep_step_options}) = (:grad_norm, :found_inf, :grad_scale_tensor, :outcome)
 
 function step_with(optimizer, model, grads, updates; grad_norm = nothing, found_inf = nothing, grad_scale_tensor = nothing,
-                   outcome = nothing, options...)
+                   outcome = nothing, stream::Ptr = C_NULL, options...)
     norm = one_tensor(grad_norm isa Real ? [Float64(grad_norm)] : grad_norm, "grad_norm")
     found = one_tensor(found_inf, "found_inf")
     scale = one_tensor(grad_scale_tensor, "grad_scale_tensor")
@@ -335,7 +337,7 @@ function step_with(optimizer, model, grads, updates; grad_norm = nothing, found_
                                       :grad_scale_tensor => address_of(scale), :outcome => address_of(told),
                                       :result => Base.unsafe_convert(Ptr{C.gradstep_step_result}, result)))
                 C.gradstep_optimizer_step_ex(pointer, optimizer.parameters.tensors, optimizer.gradients.tensors,
-                                             written, length(optimizer.schema), Ref(fields), C_NULL)
+                                             written, length(optimizer.schema), Ref(fields), stream)
             end
         finally
             leave_source(source)

@@ -32,60 +32,17 @@ use candle_core::backprop::GradStore;
 use candle_core::{CpuStorage, DType, DeviceLocation, InplaceOp1, Layout, Storage, Var};
 use candle_nn::VarMap;
 
-use crate::c_types::{AccumulatorOptions, LoadOptions, UpdaterOptions};
+use crate::c_types::LoadOptions;
 use crate::error::require;
 use crate::tensor::{Device, Element};
-use crate::{
-    Accumulator, Context, Dtype, Error, Optimizer, Parameter, Parts, Result, Rule, Tensor, TensorMut, Updater,
-};
+pub use crate::training::Config;
+#[cfg(doc)]
+use crate::{Accumulator, Optimizer};
+use crate::{Dtype, Error, Parameter, Result, Tensor, TensorMut, Updater};
 
 impl From<Error> for candle_core::Error {
     fn from(error: Error) -> Self {
         Self::wrap(error)
-    }
-}
-
-/// Makes an optimizer of a schema.
-type Create = Box<dyn FnOnce(&Context, &[Parameter]) -> Result<Optimizer>>;
-
-/// A [`Trainer`]'s rule, and what is done with gradients before they are stepped.
-pub struct Config {
-    optimizer: Create,
-    context: Option<Context>,
-    accumulator: Option<AccumulatorOptions>,
-    updater: UpdaterOptions,
-}
-
-impl Config {
-    /// Steps by the rule, once for each call.
-    pub fn new(rule: impl Rule + 'static) -> Self {
-        Self {
-            optimizer: Box::new(move |context, parameters| Optimizer::new(context, &rule, parameters)),
-            context: None,
-            accumulator: None,
-            updater: UpdaterOptions::default(),
-        }
-    }
-
-    /// The threads and the log. Default: a new [`Context`].
-    #[must_use]
-    pub fn context(mut self, context: Context) -> Self {
-        self.context = Some(context);
-        self
-    }
-
-    /// Several calls make a step: micro-batches. Default: each call makes one.
-    #[must_use]
-    pub fn accumulator(mut self, options: AccumulatorOptions) -> Self {
-        self.accumulator = Some(options);
-        self
-    }
-
-    /// `max_norm`, `clip_value`, `skip_nonfinite`, `grad_scale`.
-    #[must_use]
-    pub fn updater(mut self, options: UpdaterOptions) -> Self {
-        self.updater = options;
-        self
     }
 }
 
@@ -212,13 +169,8 @@ impl Trainer {
     }
 
     fn from_config(variables: Variables, config: Config) -> Result<Self> {
-        let context = config.context.map_or_else(Context::new, Ok)?;
-        let schema = variables.parameters()?;
-        let mut parts = Parts::new((config.optimizer)(&context, &schema)?);
-        if let Some(options) = config.accumulator {
-            parts = parts.accumulator(Accumulator::new(&context, &options, &schema)?);
-        }
-        Ok(Self::from_updater(variables, Updater::new(&context, parts, &config.updater)?))
+        let updater = config.into_updater(&variables.parameters()?)?;
+        Ok(Self::from_updater(variables, updater))
     }
 
     /// An updater whose parts were made of [`Variables::parameters`] of these variables.

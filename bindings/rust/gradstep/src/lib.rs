@@ -72,6 +72,8 @@ struct Readme;
 
 mod accumulator;
 mod buffers;
+#[cfg(feature = "burn")]
+pub mod burn;
 mod c_types;
 mod callback;
 #[cfg(feature = "candle")]
@@ -100,6 +102,8 @@ mod state;
 mod step;
 mod tensor;
 pub mod trace;
+#[cfg(any(feature = "burn", feature = "candle"))]
+mod training;
 mod typed_rules;
 mod updater;
 
