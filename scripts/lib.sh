@@ -14,7 +14,7 @@ venv=$root/.venv
 # Debian packages by what they are for.
 build_packages=(g++ cmake ninja-build libfmt-dev nlohmann-json3-dev libgloo-dev libopenmpi-dev libxxhash-dev ccache)
 test_packages=(openmpi-bin libgtest-dev libcmocka-dev libdlpack-dev libeigen3-dev pkg-config binutils clang-19
-  libclang-rt-19-dev llvm-19 qemu-user abigail-tools)
+  libclang-rt-19-dev libc++-19-dev llvm-19 qemu-user abigail-tools)
 lint_packages=(clang-format-19 clang-tidy-19 git)
 python_packages=(python3 python3-venv python3-dev swig)
 aarch64_packages=(g++-aarch64-linux-gnu qemu-user mmdebstrap)

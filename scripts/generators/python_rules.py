@@ -19,7 +19,7 @@ HEAD = """\
 from collections.abc import Iterable
 from typing import TypedDict, Unpack
 
-from gradstep._arrays import Array
+from gradstep._arrays import Groups, Parameters
 from gradstep._named_optimizer import NamedOptimizer, rule_class
 from gradstep.context import Context
 from gradstep.schedule import Number
@@ -40,10 +40,10 @@ class {name}Options(SharedOptions, total=False):
 class {name}(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[{name}Options],
     ) -> None:

@@ -69,6 +69,16 @@ def test_optax_training(run):
 
 
 @pytest.mark.night
+@pytest.mark.parametrize(("program", "library"), [("keras", "keras"), ("nnx", "flax"), ("equinox", "equinox")])
+def test_model_libraries(run, program, library):
+    for package in (library, "optax", "sklearn", "torch"):
+        if importlib.util.find_spec(package) is None:  # to import Keras is to choose its backend
+            pytest.skip(f"needs {package}")
+    found = re.search(rf"^{program}: accuracy (\S+)$", run("model_libraries", f"with_{program}.py"), re.MULTILINE)
+    assert found and float(found[1]) > 0.9, "a guess is right in one of ten"
+
+
+@pytest.mark.night
 def test_transformer(run):
     pytest.importorskip("torch")
     output = run("transformer", "transformer.py", "--quick")

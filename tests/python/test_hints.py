@@ -18,6 +18,9 @@ optimizer.step(parameters.values(), gradients.values())
 optimizer.step(list(parameters.values()), list(gradients.values()), max_norm=1.0)
 gradstep.SGD([array.array("f", [1.0])], learning_rate=0.1)
 gradstep.Lion(parameters.values(), learning_rate=lambda t: 0.1 / (t + 1), beta1=0.8, state_dtype="bf16")
+layers = {"dense": {"w": np.zeros(2), "b": np.zeros(3)}, "out": {"w": np.zeros(3)}}
+gradstep.SGD(layers, learning_rate=0.1).step(layers, {"dense": {"b": np.zeros(3), "w": None}, "out": {"w": None}})
+gradstep.Accumulator([(np.zeros(2), np.zeros(3))], steps=2).add([(None, np.zeros(3))])
 gradstep.SGD([memoryview(bytearray(8)).cast("f"), bytearray(4)], learning_rate=0.1)
 """
 WRONG = "optimizer.step(np.zeros(2), [3])\ngradstep.Lion([], learning_rate=0.1, beta1='fast')\n"

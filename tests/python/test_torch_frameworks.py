@@ -28,6 +28,7 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         (TORCHRUN, "zero2", None),
         (TORCHRUN, "fsdp2", None),
         pytest.param(TORCHRUN, "with_accelerate", "accelerate", marks=pytest.mark.night),
+        pytest.param(TORCHRUN, "with_trainer", "transformers", marks=pytest.mark.night),
         pytest.param(TORCHRUN, "with_lightning", "pytorch_lightning", marks=pytest.mark.night),
         (MPIRUN, "mpirun_updater", None),
         ((sys.executable,), "actors", None),

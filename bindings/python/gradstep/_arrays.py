@@ -3,7 +3,7 @@
 """NumPy arrays over the C library's memory, and the description of parameters."""
 
 import sys
-from collections.abc import Iterable, Sequence, ValuesView
+from collections.abc import Iterable, Mapping, Sequence, ValuesView
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gradstep import _native
 from gradstep._handle import Handle, Lease
+from gradstep._trees import Names, is_tree, leaves
 from gradstep.errors import InvalidArgument, Unsupported
 
 
@@ -30,35 +31,53 @@ class SupportsBuffer(Protocol):
 Array: TypeAlias = NDArray[Any] | SupportsDLPack | SupportsBuffer
 """Anything with the buffer protocol or ``__dlpack__``."""
 
-Arrays: TypeAlias = Sequence[Array] | ValuesView[Array]
-Gradients: TypeAlias = Sequence[Array | None] | ValuesView[Array | None]
+ArrayTree: TypeAlias = "Array | Mapping[str, ArrayTree] | Sequence[ArrayTree]"
+GradientTree: TypeAlias = "Array | Mapping[str, GradientTree] | Sequence[GradientTree] | None"
+
+Parameters: TypeAlias = Iterable[ArrayTree] | Mapping[str, ArrayTree]
+"""What handles are made of: arrays, or a tree of dicts, lists and tuples, whose keys are the parameters' names."""
+Arrays: TypeAlias = ValuesView[Array] | Mapping[str, ArrayTree] | Sequence[ArrayTree]
+"""What calls take: arrays in the order of the parameters, or a tree of the same names in any order."""
+Gradients: TypeAlias = ValuesView[Array | None] | Mapping[str, GradientTree] | Sequence[GradientTree]
 """None stands for a parameter without a gradient this time."""
+
+Groups: TypeAlias = Iterable[int] | Mapping[str, int]
+Flags: TypeAlias = bool | Iterable[bool] | Mapping[str, bool]
 
 Part: TypeAlias = tuple[Sequence[int], Sequence[int]]
 """Which part of a whole an array is: the shape of the whole, and where the part begins in there."""
 
 Schema: TypeAlias = tuple[
-    Sequence[Array], Sequence[str] | None, Sequence[int] | None, Sequence[bool] | None, Sequence[Part | None] | None
+    Sequence[Array], Names | None, Sequence[int] | None, Sequence[bool] | None, Sequence[Part | None] | None
 ]
 
 
 def schema(
-    parameters: Iterable[Array],
+    parameters: Parameters,
     names: Iterable[str] | None = None,
-    groups: Iterable[int] | None = None,
-    may_be_unused: Iterable[bool] | bool = False,
+    groups: Groups | None = None,
+    may_be_unused: Flags = False,
     parts: Iterable[Part | None] | None = None,
 ) -> Schema:
     """What the C library's `parameters, n` are made of. `may_be_unused` marks all parameters, or each on its own."""
     if isinstance(names, (str, bytes)):
         raise InvalidArgument(f"names: is the {type(names).__name__} {names!r}, expected one str for each parameter")
+    known = None if names is None else Names(names)
+    if is_tree(parameters):
+        if known is not None:
+            raise InvalidArgument("names: are given by the keys of the parameters, expected None")
+        found = list(leaves(parameters))
+        known = Names((name for name, _ in found), isinstance(parameters, (list, tuple)))
+        parameters = [array for _, array in found]
+    if known is not None:
+        groups, may_be_unused = known.ordered("groups", groups), known.ordered("may_be_unused", may_be_unused)
     is_array = isinstance(parameters, (np.ndarray, SupportsDLPack))
     arrays = parameters if is_array or isinstance(parameters, (list, tuple)) else list(parameters)
     flags = [may_be_unused] * len(arrays) if isinstance(may_be_unused, (bool, np.bool_)) else list(may_be_unused)  # type: ignore[arg-type]
     return (
         arrays,  # type: ignore[return-value]  # a lone array is for the C side to refuse, by name
-        None if names is None else list(names),
-        None if groups is None else list(groups),
+        known,
+        None if groups is None else list(groups),  # type: ignore[arg-type]  # a dict without names is for the C side
         flags if any(flags) else None,
         None if parts is None else list(parts),
     )

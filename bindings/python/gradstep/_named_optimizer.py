@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from gradstep import _native
-from gradstep._arrays import Array, Schema, schema
+from gradstep._arrays import Groups, Parameters, Schema, schema
 from gradstep._keywords import Documented, Keyword, document
 from gradstep._numbers import any_of_64_bits, plain, real
 from gradstep._options import read_records, unknown_option
@@ -206,10 +206,10 @@ class NamedOptimizer(Optimizer):
     @classmethod
     def state_bytes(
         cls,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         **options: Any,
     ) -> int:
         given, schedules = cls._read(options)

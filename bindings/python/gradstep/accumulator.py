@@ -8,13 +8,14 @@ from typing import Any
 from numpy.typing import NDArray
 
 from gradstep import _native
-from gradstep._arrays import Array, Gradients, scalar, schema, view
+from gradstep._arrays import Array, Flags, Gradients, Parameters, scalar, schema, view
 from gradstep._handle import Handle
-from gradstep._numbers import index, real, set_number
+from gradstep._numbers import real, set_number
 from gradstep._options import enum_value, known_names
 from gradstep._repr import counted, describe
 from gradstep._saved_state import SavedState
 from gradstep._streams import stream_of
+from gradstep._trees import Named
 from gradstep.context import Context, context_pointer
 from gradstep.errors import InvalidArgument
 from gradstep.schedule import Schedule
@@ -22,10 +23,10 @@ from gradstep.schedule import Schedule
 _TYPE_BITS = {"float32": 32, "float64": 64}
 
 
-class Accumulator(SavedState):
+class Accumulator(SavedState, Named):
     """One sum per parameter over K micro-batches.
 
-    parameters: arrays whose shapes and dtypes count; they are not kept.
+    parameters: arrays whose shapes and dtypes count, or a tree of them as in gradstep.SGD; they are not kept.
     steps: K in micro-batches, >= 1; a Schedule of K over the number of finished windows; or None, with any mode but
         "mean_each", for windows that only flush() ends.
     min_weight: ends a window when the sum of its weights reaches this, > 0, instead of steps.
@@ -44,7 +45,7 @@ class Accumulator(SavedState):
 
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         steps: int | Schedule | None = None,
         min_weight: float | None = None,
@@ -53,7 +54,7 @@ class Accumulator(SavedState):
         nonfinite: str = "none",
         keep_sums: bool = False,
         names: Iterable[str] | None = None,
-        may_be_unused: Iterable[bool] | bool = False,
+        may_be_unused: Flags = False,
         context: Context | None = None,
     ) -> None:
         options = _native.accumulator_options()
@@ -88,7 +89,7 @@ class Accumulator(SavedState):
             poll=_native.accumulator_poll,
         )
         self._pointer = self._handle.pointer
-        self._size = len(described[0])
+        self._size, self._names = len(described[0]), described[1]
         self._rows: list[tuple[int, Array, Array]] = []
         ends_at = {"min_weight": min_weight} if min_weight is not None else {"steps": steps}
         others = {"dtype": dtype, "nonfinite": nonfinite, "keep_sums": keep_sums}
@@ -109,6 +110,7 @@ class Accumulator(SavedState):
         None in the place of a gradient: that parameter has none. None for all of them: rows alone.
         """
         weight = real("weight", weight)
+        grads = self._ordered("grads", grads)
         if self._rows:
             ready = self._handle.call(_native.accumulator_add_ex, grads, self._rows, weight)
             self._rows.clear()
@@ -119,13 +121,13 @@ class Accumulator(SavedState):
             return _native.accumulator_add(self._pointer, grads, weight, None)
         return self._handle.call(_native.accumulator_add, grads, weight)
 
-    def add_sparse(self, i: int, indices: Array, values: Array) -> None:
-        """Adds values[j] to row indices[j] of parameter i; repeated indices add up.
+    def add_sparse(self, i: int | str, indices: Array, values: Array) -> None:
+        """Adds values[j] to row indices[j] of parameter i, its index or its name; repeated indices add up.
 
         The rows belong to the micro-batch of the next add(), which reads and checks them. If it refuses the
         micro-batch they stay; discard_sparse() drops them.
         """
-        self._rows.append((index("i", i), indices, values))
+        self._rows.append((self._index_of(i), indices, values))
 
     def discard_sparse(self) -> None:
         """Drops the rows that no add() has taken yet."""

@@ -5,7 +5,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from gradstep._arrays import Array
+from gradstep._arrays import Groups, Parameters
 from gradstep._named_optimizer import GroupedOptimizer, NamedOptimizer, describe_rules, rule_class
 from gradstep.context import Context
 from gradstep.errors import InvalidArgument
@@ -22,10 +22,10 @@ def _class_of_text(rule: str) -> type[NamedOptimizer]:
     class OfText(NamedOptimizer):
         def __init__(
             self,
-            parameters: Iterable[Array],
+            parameters: Parameters,
             *,
             names: Iterable[str] | None = None,
-            groups: Iterable[int] | None = None,
+            groups: Groups | None = None,
             context: Context | None = None,
             **options: Any,
         ) -> None:
@@ -46,10 +46,10 @@ def optimizer_class(rule: str) -> type[Optimizer]:
 
 def make_optimizer(
     rule: str | Sequence[tuple[str, Mapping[str, Any]]],
-    parameters: Iterable[Array],
+    parameters: Parameters,
     *,
     names: Iterable[str] | None = None,
-    groups: Iterable[int] | None = None,
+    groups: Groups | None = None,
     context: Context | None = None,
     **options: Any,
 ) -> Optimizer:

@@ -8,7 +8,7 @@ import math
 import re
 import sys
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from numbers import Real
 from typing import Any, NamedTuple, Self, TypedDict, Unpack
 
@@ -16,7 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gradstep import _native
-from gradstep._arrays import Array, Arrays, Gradients, Part, Schema, dtype_of, empty_like, schema, view
+from gradstep._arrays import (
+    Array,
+    Arrays,
+    Flags,
+    Gradients,
+    Groups,
+    Parameters,
+    Part,
+    Schema,
+    dtype_of,
+    empty_like,
+    schema,
+    view,
+)
 from gradstep._deprecated import deprecated, warn_of
 from gradstep._handle import Handle, Lease
 from gradstep._info import _sized
@@ -27,6 +40,7 @@ from gradstep._options import enum_value, read_record, read_records
 from gradstep._repr import counted, describe, size_of
 from gradstep._saved_state import SavedState
 from gradstep._streams import stream_of
+from gradstep._trees import Named, joined
 from gradstep.communicator import Communicator
 from gradstep.context import Context
 from gradstep.errors import InvalidArgument, InvalidState, Unsupported
@@ -102,7 +116,7 @@ _APPLIED = StepResult(True, math.nan, 1.0)
 _QUEUED = StepResult(True, math.nan, math.nan)
 
 
-class Optimizer(SavedState):
+class Optimizer(SavedState, Named):
     """What all rules share. A rule is a subclass, with the types of its options."""
 
     _kind = "optimizer"
@@ -111,10 +125,10 @@ class Optimizer(SavedState):
 
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Any,
     ) -> None:
@@ -130,11 +144,11 @@ class Optimizer(SavedState):
     @classmethod
     def of_parts(
         cls,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         parts: Iterable[Part | None],
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Any,
     ) -> Self:
@@ -156,6 +170,7 @@ class Optimizer(SavedState):
 
     def _create(self, described: Schema, context: Context | None, options: dict[str, Any]) -> None:
         pointer, schedules = self._make(described, context, options)
+        self._names = described[1]
         self._given = dict(options)
         self._lent: dict[tuple[str, int], object] = {}
         """By name and group: arrays that hyper-parameters are read from."""
@@ -205,6 +220,8 @@ class Optimizer(SavedState):
         On a device the step is queued on the current stream of the arrays' package. Only one with any of these options
         is waited for, for its result; one with an outcome is not, and returns (True, NaN, NaN) whatever it will do.
         """
+        if self._names is not None:
+            parameters, grads = self._names.ordered("params", parameters), self._names.ordered("grads", grads)
         if not options and grad_scale == 1.0 and not max_norm:
             if self._handle.stream is None:  # without the detour, which would take a third of a small step's time
                 _native.optimizer_step(self._pointer, parameters, grads, None)
@@ -229,13 +246,18 @@ class Optimizer(SavedState):
     ) -> list[NDArray[Any]]:
         """What step() would add to the parameters, which stay as they are, and zeros where it would skip.
 
-        The other arguments are those of step(). out: takes the result; new arrays of the parameters' shapes and dtypes
-        if it is not given.
+        The result is in the order of the parameters. The other arguments are those of step(). out: takes the result;
+        new arrays of the parameters' shapes and dtypes if it is not given.
         """
-        updates = [empty_like(parameter) for parameter in parameters] if out is None else list(out)
+        arrays, grads, out = (
+            self._ordered("params", parameters),
+            self._ordered("grads", grads),
+            self._ordered("out", out),
+        )
+        updates: list[NDArray[Any]] = [empty_like(array) for array in arrays] if out is None else list(out)  # type: ignore[arg-type]
         chosen = step_options(False, grad_scale, max_norm, grad_norm, **options)
-        self._handle.call(_native.optimizer_step_ex, parameters, grads, updates, chosen)
-        return updates  # type: ignore[return-value]
+        self._handle.call(_native.optimizer_step_ex, arrays, grads, updates, chosen)
+        return updates
 
     @property
     def step_count(self) -> int:
@@ -304,11 +326,11 @@ class Optimizer(SavedState):
 
     def add_parameters(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
-        may_be_unused: Iterable[bool] | bool = False,
+        groups: Groups | None = None,
+        may_be_unused: Flags = False,
         parts: Iterable[Part | None] | None = None,
     ) -> None:
         """Appends parameters, whose state starts at zero.
@@ -321,6 +343,7 @@ class Optimizer(SavedState):
     def _append(self, described: Schema) -> None:
         had = self.group_count
         _native.optimizer_add_parameters(self._pointer, described)
+        self._names = joined(self._names, len(self._descriptions), described[1], len(described[0]))
         in_group_0 = {name: lent for (name, group), lent in self._lent.items() if group == 0}
         for group in range(had, self.group_count):
             self._lent.update({(name, group): lent for name, lent in in_group_0.items()})
@@ -329,10 +352,10 @@ class Optimizer(SavedState):
     @classmethod
     def state_bytes(
         cls,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         **options: Any,
     ) -> int:
         """Bytes of state that an optimizer of these arguments will have: its memory().state_bytes. None are allocated.
@@ -347,22 +370,26 @@ class Optimizer(SavedState):
         names = _sized(_native.optimizer_state_names, self._pointer)
         return names.split(",") if names else []
 
-    def state_names_of(self, i: int) -> list[str]:
+    def state_names_of(self, i: int | str) -> list[str]:
         """The state tensors that parameter i can have: state_names with the patterns written out."""
         self._description(i)
         return self.state_names
 
-    def _description(self, i: int) -> tuple[tuple[int, ...], str]:
-        """Shape and dtype of parameter i."""
-        if not 0 <= integer("i", i) < len(self._descriptions):
+    def _index_of(self, i: int | str) -> int:
+        found = super()._index_of(i)
+        if not 0 <= found < len(self._descriptions):
             raise InvalidArgument(f"index: is {i}, the schema has {len(self._descriptions)} parameters")
-        return self._descriptions[i]
+        return found
+
+    def _description(self, i: int | str) -> tuple[tuple[int, ...], str]:
+        """Shape and dtype of parameter i."""
+        return self._descriptions[self._index_of(i)]
 
     def _state_shape(self, i: int, name: str) -> tuple[int, ...]:
         return (1,) if name in NUMBERS else self._description(i)[0]
 
-    def state(self, i: int, name: str) -> NDArray[Any]:
-        """State `name` of parameter i, shaped as the parameter unless the rule says else.
+    def state(self, i: int | str, name: str) -> NDArray[Any]:
+        """State `name` of parameter i, its index or its name; shaped as the parameter unless the rule says else.
 
         A view, through which it can be changed too; as long as there is one, shard() is refused, which would free the
         memory.
@@ -371,10 +398,9 @@ class Optimizer(SavedState):
         """
         return self._state(i, name)
 
-    def _state(self, i: int, name: str, *, bits: bool = False) -> NDArray[Any]:
+    def _state(self, i: int | str, name: str, *, bits: bool = False) -> NDArray[Any]:
         """state(), with bfloat16 as int16 if `bits`."""
-        self._description(i)
-        i = integer("i", i)
+        i = self._index_of(i)
         try:
             lease = Lease(self._handle, f"state({i}, {name!r})")
             found = view(_native.optimizer_state(self._pointer, i, name), lease, bits=bits)
@@ -386,7 +412,7 @@ class Optimizer(SavedState):
         return found
 
     def get_state(
-        self, i: int, name: str, dtype: str | None = None, *, shape: tuple[int, ...] | None = None
+        self, i: int | str, name: str, dtype: str | None = None, *, shape: tuple[int, ...] | None = None
     ) -> NDArray[Any]:
         """A copy of state `name` of parameter i, in any float dtype, whatever form it is kept in.
 
@@ -394,14 +420,14 @@ class Optimizer(SavedState):
         shape: the state's, where it is not the parameter's.
         Collective while the optimizer is sharded.
         """
-        parameter_dtype = self._description(i)[1]
-        i = integer("i", i)
+        i = self._index_of(i)
+        parameter_dtype = self._descriptions[i][1]
         found = dtype_of(dtype or ("float64" if parameter_dtype == "float64" else "float32"))
         copy = np.empty(self._state_shape(i, name) if shape is None else shape, found)
         self._handle.call(_native.optimizer_get_state, i, name, copy)
         return copy
 
-    def average(self, out: Sequence[Array | None] | None = None) -> list[Array | None]:
+    def average(self, out: Gradients | None = None) -> list[Array | None]:
         """The averages of the weights, by parameter: of the options `average_decay` and `average_equal`, or the rule's.
 
         out: takes them, arrays of the parameters' shapes and any float dtype; None in it = not wanted. New arrays of
@@ -414,17 +440,17 @@ class Optimizer(SavedState):
                 raise TypeError("out: schedule_free makes its average of the parameters, give copies of them")
             wide = [np.float64 if dtype == "float64" else np.float32 for _, dtype in self._descriptions]
             out = [np.empty(shape, dtype) for (shape, _), dtype in zip(self._descriptions, wide, strict=True)]
-        self._handle.call(_native.optimizer_average, list(out))
-        return list(out)
+        averages = list(self._ordered("out", out))
+        self._handle.call(_native.optimizer_average, averages)
+        return averages
 
-    def set_state(self, i: int, name: str, value: Array) -> None:
+    def set_state(self, i: int | str, name: str, value: Array) -> None:
         """Replaces state `name` of parameter i by an array of the state's shape and any float dtype.
 
         Collective while the optimizer is sharded.
         """
-        self._description(i)
         try:
-            self._handle.call(_native.set_optimizer_state, integer("i", i), name, value)
+            self._handle.call(_native.set_optimizer_state, self._index_of(i), name, value)
         except InvalidArgument as error:
             raise _in_python_words(error, "value") from None
 

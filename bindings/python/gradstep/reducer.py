@@ -8,16 +8,17 @@ from typing import Annotated, Any, NamedTuple, TypedDict, Unpack
 from numpy.typing import NDArray
 
 from gradstep import _native
-from gradstep._arrays import Array, Gradients, scalar, schema, view
+from gradstep._arrays import Array, Flags, Gradients, Parameters, scalar, schema, view
 from gradstep._deprecated import deprecated
 from gradstep._handle import Handle
 from gradstep._info import _sized
 from gradstep._keywords import Keyword, documented, enums_of
-from gradstep._numbers import index, real
+from gradstep._numbers import real
 from gradstep._options import read_record, read_records, set_options
 from gradstep._repr import counted, describe
 from gradstep._saved_state import SavedState
 from gradstep._streams import stream_of
+from gradstep._trees import Named
 from gradstep.communicator import Communicator, CommunicatorStatistics
 from gradstep.context import Context, context_pointer
 
@@ -125,13 +126,13 @@ class ReducerOptions(TypedDict, total=False):
 
 
 @documented(ReducerOptions, _native.reducer_options)
-class Reducer(SavedState):
+class Reducer(SavedState, Named):
     """Sums or averages gradients over the ranks of a communicator, in fused buckets. All ranks get the same bits.
 
     Creation, reduce() and wait() are collective; push() is where exchanges cannot run behind it (see there). The
     communicator may be shared or closed afterwards.
 
-    parameters: arrays whose shapes and dtypes count; they are not kept.
+    parameters: arrays whose shapes and dtypes count, or a tree of them as in gradstep.SGD; they are not kept.
     names: one str each; None = "param.0", "param.1", ...; all ranks have the same.
     may_be_unused: parameters that some rank may have no gradient for; all, or each on its own.
     context: whose threads work; None = default_context().
@@ -143,10 +144,10 @@ class Reducer(SavedState):
     def __init__(
         self,
         comm: Communicator,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        may_be_unused: Iterable[bool] | bool = False,
+        may_be_unused: Flags = False,
         context: Context | None = None,
         **options: Unpack[ReducerOptions],
     ) -> None:
@@ -160,7 +161,7 @@ class Reducer(SavedState):
             pointer, _native.reducer_destroy, self._lent, stream_of(described[0]), _native.reducer_poll
         )
         self._pointer = self._handle.pointer
-        self._size = len(described[0])
+        self._size, self._names = len(described[0]), described[1]
         self._place = comm._place
         self._given = {"mode": "dense", **options}
 
@@ -178,14 +179,15 @@ class Reducer(SavedState):
         The outcome is written to the same arrays, unless in_place is false; gradients() shows it without a copy. If it
         is not finite, as `norm` then is not, what the mode keeps stays what it was.
         """
+        grads = self._ordered("grads", grads)
         self._handle.call(_native.reducer_reduce, grads, grads if in_place else None, real("weight", weight))
 
     def begin(self, weight: float = 1.0) -> None:
         """Opens a window of pushes with a weight other than 1."""
         self._handle.call(_native.reducer_begin, real("weight", weight))
 
-    def push(self, i: int, grad: Array) -> None:
-        """Hands in the gradient of parameter i as soon as it is ready, in any order.
+    def push(self, i: int | str, grad: Array) -> None:
+        """Hands in the gradient of parameter i, its index or its name, as soon as it is ready, in any order.
 
         On the CPU it is copied; on a device it is borrowed until wait(), or the flush() of an updater.
 
@@ -195,12 +197,12 @@ class Reducer(SavedState):
         lent = _native.lend_array(grad, "grad")
         if self._handle.stream is not None:
             self._lent.append(lent)
-        self._handle.call(_native.reducer_push, index("i", i), lent)
+        self._handle.call(_native.reducer_push, self._index_of(i), lent)
 
     def wait(self, results: Gradients | None = None) -> None:
         """Ends a window of pushes. The outcome is written to `results` where they are not None; see gradients()."""
         try:
-            self._handle.call(_native.reducer_wait, results)
+            self._handle.call(_native.reducer_wait, self._ordered("results", results))
         finally:
             self._lent.clear()
 
@@ -225,12 +227,12 @@ class Reducer(SavedState):
         """Views of the reduced gradients, valid until the next window; None where no rank had one."""
         return [view(one, self._handle) for one in self._handle.call(_native.reducer_gradients, self._size)]
 
-    def residual(self, i: int) -> NDArray[Any]:
+    def residual(self, i: int | str) -> NDArray[Any]:
         """A view of what this rank has not sent yet of parameter i: its shape, float32 (float64 of a float64 one).
 
         Writable, valid until the next window. Raises InvalidState inside a window, and where the mode keeps none.
         """
-        found = view(_native.reducer_residual(self._pointer, index("i", i)), self._handle)
+        found = view(_native.reducer_residual(self._pointer, self._index_of(i)), self._handle)
         assert found is not None
         return found
 

@@ -7,7 +7,7 @@
 from collections.abc import Iterable
 from typing import TypedDict, Unpack
 
-from gradstep._arrays import Array
+from gradstep._arrays import Groups, Parameters
 from gradstep._named_optimizer import NamedOptimizer, rule_class
 from gradstep.context import Context
 from gradstep.schedule import Number
@@ -51,10 +51,10 @@ class SGDOptions(SharedOptions, total=False):
 class SGD(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[SGDOptions],
     ) -> None:
@@ -75,10 +75,10 @@ class RMSPropOptions(SharedOptions, total=False):
 class RMSProp(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[RMSPropOptions],
     ) -> None:
@@ -98,10 +98,10 @@ class AdaGradOptions(SharedOptions, total=False):
 class AdaGrad(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[AdaGradOptions],
     ) -> None:
@@ -123,10 +123,10 @@ class AdamOptions(SharedOptions, total=False):
 class Adam(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[AdamOptions],
     ) -> None:
@@ -148,10 +148,10 @@ class AdamWOptions(SharedOptions, total=False):
 class AdamW(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[AdamWOptions],
     ) -> None:
@@ -169,10 +169,10 @@ class LionOptions(SharedOptions, total=False):
 class Lion(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[LionOptions],
     ) -> None:
@@ -192,10 +192,10 @@ class LambOptions(SharedOptions, total=False):
 class Lamb(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[LambOptions],
     ) -> None:
@@ -229,10 +229,10 @@ class MuonOptions(SharedOptions, total=False):
 class Muon(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[MuonOptions],
     ) -> None:
@@ -250,10 +250,10 @@ class SignumOptions(SharedOptions, total=False):
 class Signum(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[SignumOptions],
     ) -> None:
@@ -275,10 +275,10 @@ class NAdamOptions(SharedOptions, total=False):
 class NAdam(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[NAdamOptions],
     ) -> None:
@@ -301,10 +301,10 @@ class RAdamOptions(SharedOptions, total=False):
 class RAdam(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[RAdamOptions],
     ) -> None:
@@ -323,10 +323,10 @@ class AdamaxOptions(SharedOptions, total=False):
 class Adamax(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[AdamaxOptions],
     ) -> None:
@@ -344,10 +344,10 @@ class AdadeltaOptions(SharedOptions, total=False):
 class Adadelta(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[AdadeltaOptions],
     ) -> None:
@@ -367,10 +367,10 @@ class RpropOptions(SharedOptions, total=False):
 class Rprop(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[RpropOptions],
     ) -> None:
@@ -391,10 +391,10 @@ class AdaBeliefOptions(SharedOptions, total=False):
 class AdaBelief(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[AdaBeliefOptions],
     ) -> None:
@@ -414,10 +414,10 @@ class YogiOptions(SharedOptions, total=False):
 class Yogi(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[YogiOptions],
     ) -> None:
@@ -439,10 +439,10 @@ class AdanOptions(SharedOptions, total=False):
 class Adan(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[AdanOptions],
     ) -> None:
@@ -466,10 +466,10 @@ class AdEMAMixOptions(SharedOptions, total=False):
 class AdEMAMix(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[AdEMAMixOptions],
     ) -> None:
@@ -490,10 +490,10 @@ class AdoptOptions(SharedOptions, total=False):
 class Adopt(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[AdoptOptions],
     ) -> None:
@@ -512,10 +512,10 @@ class LaPropOptions(SharedOptions, total=False):
 class LaProp(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[LaPropOptions],
     ) -> None:
@@ -534,10 +534,10 @@ class AsgdOptions(SharedOptions, total=False):
 class Asgd(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[AsgdOptions],
     ) -> None:
@@ -558,10 +558,10 @@ class LarsOptions(SharedOptions, total=False):
 class Lars(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[LarsOptions],
     ) -> None:
@@ -581,10 +581,10 @@ class NovogradOptions(SharedOptions, total=False):
 class Novograd(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[NovogradOptions],
     ) -> None:
@@ -605,10 +605,10 @@ class MarsOptions(SharedOptions, total=False):
 class Mars(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[MarsOptions],
     ) -> None:
@@ -628,10 +628,10 @@ class SophiaOptions(SharedOptions, total=False):
 class Sophia(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[SophiaOptions],
     ) -> None:
@@ -656,10 +656,10 @@ class ScheduleFreeOptions(SharedOptions, total=False):
 class ScheduleFree(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[ScheduleFreeOptions],
     ) -> None:
@@ -684,10 +684,10 @@ class ProdigyOptions(SharedOptions, total=False):
 class Prodigy(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[ProdigyOptions],
     ) -> None:
@@ -709,10 +709,10 @@ class DadaptAdamOptions(SharedOptions, total=False):
 class DadaptAdam(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[DadaptAdamOptions],
     ) -> None:
@@ -737,10 +737,10 @@ class AdafactorOptions(SharedOptions, total=False):
 class Adafactor(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[AdafactorOptions],
     ) -> None:
@@ -761,10 +761,10 @@ class DionOptions(SharedOptions, total=False):
 class Dion(NamedOptimizer):
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         **options: Unpack[DionOptions],
     ) -> None:

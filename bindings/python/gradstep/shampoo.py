@@ -6,9 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, ClassVar, Self, TypedDict, Unpack
 
 from gradstep import _native
-from gradstep._arrays import Array, Schema, schema
+from gradstep._arrays import Groups, Parameters, Schema, schema
 from gradstep._keywords import Keyword, documented, enums_of
-from gradstep._numbers import integer
 from gradstep._options import set_options
 from gradstep._partition import blocks
 from gradstep._shared_arguments import ARGUMENTS
@@ -160,10 +159,10 @@ class Shampoo(Optimizer):
 
     def __init__(
         self,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         unpreconditioned: Iterable[int] = (),
         **options: Unpack[ShampooOptions],
@@ -186,18 +185,19 @@ class Shampoo(Optimizer):
     @classmethod
     def state_bytes(
         cls,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         unpreconditioned: Iterable[int] = (),
         **options: Any,
     ) -> int:
         left_out = set(unpreconditioned)
+        described = schema(parameters, names, groups)
         if not left_out:
-            return cls._bytes(schema(parameters, names, groups), options)
-        arrays = list(parameters)
-        group_of = [0] * len(arrays) if groups is None else list(groups)
+            return cls._bytes(described, options)
+        arrays, _, given, *_ = described
+        group_of = [0] * len(arrays) if given is None else given
         if len(group_of) != len(arrays):
             raise InvalidArgument(f"groups: {len(group_of)} entries, expected {len(arrays)}")
         total = 0
@@ -216,7 +216,7 @@ class Shampoo(Optimizer):
     @classmethod
     def from_adamw(
         cls,
-        parameters: Iterable[Array],
+        parameters: Parameters,
         *,
         learning_rate: Number,
         beta1: Number = 0.9,
@@ -224,7 +224,7 @@ class Shampoo(Optimizer):
         epsilon: Number = 1e-8,
         weight_decay: Number = 0.0,
         names: Iterable[str] | None = None,
-        groups: Iterable[int] | None = None,
+        groups: Groups | None = None,
         context: Context | None = None,
         adamw_groups: Iterable[int] = (),
         **options: Any,
@@ -266,9 +266,10 @@ class Shampoo(Optimizer):
             made.set_value("graft_beta1", beta1, group)
         return made
 
-    def state_names_of(self, i: int) -> list[str]:
+    def state_names_of(self, i: int | str) -> list[str]:
         """The state tensors of parameter i, with a name for every block and axis that has matrices."""
-        i, extents = integer("i", i), self._blocks(i)
+        i = self._index_of(i)
+        extents = self._blocks(i)
         names = []
         for pattern in self.state_names:
             if "{" not in pattern:

@@ -14,9 +14,11 @@ from gradstep._numbers import real
 from gradstep._options import read_record, set_options
 from gradstep._repr import counted, describe
 from gradstep._saved_state import SavedState
+from gradstep._trees import Named
 from gradstep.accumulator import Accumulator
 from gradstep.communicator import Communicator
 from gradstep.context import Context, context_pointer
+from gradstep.errors import InvalidArgument
 from gradstep.optimizer import Optimizer
 from gradstep.reducer import Reducer
 
@@ -69,7 +71,7 @@ class UpdaterOptions(TypedDict, total=False):
 
 
 @documented(UpdaterOptions, _native.updater_options)
-class Updater(SavedState):
+class Updater(SavedState, Named):
     """Adds micro-batches, and at the end of each window reduces over the ranks and steps the parameters.
 
     accumulator: None = every push is a window. reducer: None = no network.
@@ -96,6 +98,8 @@ class Updater(SavedState):
         context: Context | None = None,
         **options: Unpack[UpdaterOptions],
     ) -> None:
+        for part, name in ((accumulator, "accumulator"), (reducer, "reducer"), (outer, "outer")):
+            _check_names(part, name, optimizer)
         struct = _native.updater_options()
         set_options(struct, "Updater", {"sync": sync, **options}, {"sync": "SYNC_"})
         if outer is not None:
@@ -113,6 +117,7 @@ class Updater(SavedState):
             poll=_native.updater_poll,
         )
         self._pointer = self._handle.pointer
+        self._names = optimizer._names
         self._driven = (optimizer._handle, None if reducer is None else reducer._handle, outer and outer._handle)
         """What keeps the arrays that they were lent."""
         self._lent: list[object] = [] if reducer is None else reducer._lent
@@ -132,6 +137,8 @@ class Updater(SavedState):
     def push(self, parameters: Arrays, grads: Gradients, weight: float = 1.0) -> bool:
         """Adds a micro-batch. True when this stepped the parameters. Collective when it ends a window."""
         weight = real("weight", weight)
+        if self._names is not None:
+            parameters, grads = self._names.ordered("params", parameters), self._names.ordered("grads", grads)
         if self._handle.stream is None:  # without the detour
             return _native.updater_push(self._pointer, parameters, grads, weight, None)
         return self._handle.call(_native.updater_push, parameters, grads, weight)
@@ -141,7 +148,7 @@ class Updater(SavedState):
 
         Without an accumulator it ends the window that pushes of the reducer have begun, and steps.
         """
-        applied: bool = self._handle.call(_native.updater_flush, parameters)
+        applied: bool = self._handle.call(_native.updater_flush, self._ordered("params", parameters))
         self._lent.clear()
         return applied
 
@@ -150,7 +157,8 @@ class Updater(SavedState):
 
         None only drops the reducer.
         """
-        self._handle.call(_native.updater_recover, None if comm is None else comm._pointer, parameters)
+        arrays = self._ordered("params", parameters)
+        self._handle.call(_native.updater_recover, None if comm is None else comm._pointer, arrays)
         self._driven = (self._driven[0], None, self._driven[2])  # the reducer is another one now
 
     def poll(self) -> bool:
@@ -176,3 +184,12 @@ class Updater(SavedState):
     @deprecated("Updater.statistics()")
     def stats(self) -> UpdaterStatistics:
         return self.statistics()
+
+
+def _check_names(part: Named | None, argument: str, optimizer: Optimizer) -> None:
+    """What an updater drives has one order of parameters."""
+    if part is None or part._names is None or optimizer._names is None:
+        return
+    for i, (found, expected) in enumerate(zip(part._names, optimizer._names, strict=False)):
+        if found != expected:
+            raise InvalidArgument(f"{argument}: parameter {i} is {found!r}, expected {expected!r}, as in optimizer")

@@ -62,8 +62,10 @@ ObjectRef items_of(PyObject* sequence, const char* name, std::size_t expected) {
 bool TensorList::convert(PyObject* sequence, const char* name, Access access) {
   name_ = name;
   access_ = access;
-  // A tuple, because conversions may call Python code that changes the list.
-  items_ = ObjectRef(is_array(sequence) ? nullptr : PySequence_Tuple(sequence));
+  // A tuple, because conversions may call Python code that changes the list. The package has put a dict in order
+  // before, if the handle has names.
+  const bool is_none = is_array(sequence) || PyDict_Check(sequence) != 0;
+  items_ = ObjectRef(is_none ? nullptr : PySequence_Tuple(sequence));
   if (!items_) {
     PyErr_Clear();
     return raise_error(GRADSTEP_ERR_INVALID_ARGUMENT,

@@ -8,35 +8,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <gradstep/gradstep.hpp>
+#include <gradstep/libtorch.hpp>
 
 namespace {
 
 constexpr int kUpdates = 300, kMicroBatches = 2, kPoints = 64;
 constexpr double kLearningRate = 0.01, kMaxNorm = 1, kLargestError = 1e-4, kLargestLoss = 0.02;
-
-// docs:begin tensor
-gradstep::Dtype dtype_of(const torch::Tensor& tensor) {
-  switch (tensor.scalar_type()) {
-    case torch::kFloat32:
-      return gradstep::kDtypeF32;
-    case torch::kFloat64:
-      return gradstep::kDtypeF64;
-    case torch::kFloat16:
-      return gradstep::kDtypeF16;
-    case torch::kBFloat16:
-      return gradstep::kDtypeBf16;
-    default:
-      throw gradstep::InvalidArgument(std::string("no parameter can be ") + toString(tensor.scalar_type()));
-  }
-}
-
-/// The memory of a tensor, which must stay until the call that gets it has returned.
-gradstep::Tensor shown(const torch::Tensor& tensor) {
-  if (!tensor.defined()) return nullptr;  // a parameter without a gradient
-  const gradstep_device device = tensor.is_cuda() ? gradstep::cuda(tensor.get_device()) : gradstep::kCpu;
-  return {tensor.data_ptr(), dtype_of(tensor), tensor.sizes().vec(), device, tensor.strides().vec()};
-}
-// docs:end tensor
 
 torch::nn::Sequential new_model() {
   torch::manual_seed(1);
@@ -52,12 +29,8 @@ torch::Tensor loss_of(torch::nn::Sequential& model, const torch::Tensor& points)
 void train_by_gradstep(torch::nn::Sequential& model) {
   // docs:begin handles
   const gradstep::Context context;
-  gradstep::TensorList params;
-  gradstep::Parameters parameters;
-  for (const auto& named : model->named_parameters()) {
-    params.push_back(shown(named.value()));
-    parameters.push_back({.name = named.key(), .shape = named->sizes().vec(), .dtype = dtype_of(*named)});
-  }
+  const gradstep::TensorList params = gradstep::tensors_of(model->parameters());
+  const gradstep::Parameters parameters = gradstep::parameters_of(model->named_parameters());
   auto adamw = gradstep::Optimizer::adam(
       context, {.learning_rate = kLearningRate, .weight_decay = 0.01, .decoupled_weight_decay = true}, parameters);
   const gradstep::Accumulator accumulator(context, {.mode = gradstep::AccumulationMode::kMean, .steps = kMicroBatches},
@@ -68,9 +41,7 @@ void train_by_gradstep(torch::nn::Sequential& model) {
   while (adamw.step_count() < kUpdates) {
     model->zero_grad();
     loss_of(model, new_points()).backward();
-    gradstep::ConstTensorList grads;
-    for (const torch::Tensor& parameter : model->parameters()) grads.push_back(shown(parameter.grad()));
-    updater.push(params, grads);
+    updater.push(params, gradstep::grads_of(model->parameters()));
   }
   // docs:end train
 }

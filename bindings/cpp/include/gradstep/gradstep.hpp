@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// gradstep.hpp: everything of the C++ layer over <gradstep/gradstep.h>. C++20, headers alone.
+// gradstep.hpp: the C++ layer over <gradstep/gradstep.h>, all but libtorch.hpp. C++20, headers alone.
 //
 // Handles are move-only and own what they stand for; each says `c()` to those who need the C function. A call that
 // fails throws the exception of its status (error.hpp), with the library's text. Threads, lifetimes and which calls are
@@ -12,8 +12,10 @@
 #include <gradstep/communicator.hpp>
 #include <gradstep/context.hpp>
 #include <gradstep/cost.hpp>
+#include <gradstep/dlpack.hpp>
 #include <gradstep/error.hpp>
 #include <gradstep/host_collectives.hpp>
+#include <gradstep/mdspan.hpp>
 #include <gradstep/optimizer.hpp>
 #include <gradstep/options.hpp>
 #include <gradstep/reducer.hpp>
