@@ -19,7 +19,7 @@ pack_archive() {
   (cd "$work/archives" && zip -qry "$out/$name.zip" "$name")
 }
 
-# build_outside SYSTEM TOOLCHAIN [CMAKE ARGUMENT...]: a project of somebody else's, of what is in the archive alone; in
+# build_outside SYSTEM TOOLCHAIN [CMAKE ARGUMENT...]: a foreign project, of what is in the archive alone; in
 # $work/outside_SYSTEM, the archive's folder in $unpacked.
 build_outside() {
   local name=gradstep-$(scripts/version)-$1 build=$work/outside_$1

@@ -50,7 +50,7 @@ void refuse_access(void* begin, std::size_t bytes) {
 
 #else
 
-/// Addresses that nobody can use yet; NULL = there are no more.
+/// Addresses without memory; NULL = there are no more.
 void* reserve(std::size_t bytes) {
   void* begin = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return begin == MAP_FAILED ? nullptr : begin;

@@ -22,7 +22,7 @@ std::int64_t thread_number();
 /// As gethostname says it; "?" if it does not.
 std::string host_name();
 
-/// Of processes that get the same text, the clocks of steady time are one; empty = the system does not say.
+/// Processes that get the same text have one clock of steady time; empty = the system does not say.
 std::string steady_clock_name();
 
 /// Bytes that cannot be guessed, at most 256. Empty = they are there; else why not.
