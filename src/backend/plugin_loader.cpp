@@ -19,10 +19,10 @@ const gradstep_plugin_host_api kHostApi = {
     sizeof(gradstep_plugin_host_api), 0, [](const char* text) { set_last_error(text); },
     [](gradstep_status status, const char* text) { throw_error(status, text); }, [] { return translate_exception(); }};
 
-std::string own_directory() {
+std::filesystem::path own_directory() {
   std::error_code ignored;
   const auto path = std::filesystem::canonical(platform::path_of_library(&kHostApi), ignored);
-  return ignored ? std::string(".") : path.parent_path().string();
+  return ignored ? "." : path.parent_path();
 }
 
 struct Registry {

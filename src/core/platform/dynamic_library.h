@@ -4,6 +4,7 @@
 // Libraries that are opened while the process runs.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 namespace gradstep::platform {
@@ -25,6 +26,6 @@ void* library_of_process();
 void* find_symbol(void* library, const char* name);
 
 /// The path of the library or program that `address` belongs to; empty = the system does not say.
-std::string path_of_library(const void* address);
+std::filesystem::path path_of_library(const void* address);
 
 }  // namespace gradstep::platform

@@ -86,13 +86,13 @@ TEST(BackgroundLane, DestructionDropsWhatHasNotBegun) {
     for (int k = 0; k < 100; ++k) {
       lane.submit(std::make_shared<BackgroundJob>(1, [&](std::int64_t) {
         ++calls;
-        usleep(1000);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }));
     }
   }
   const int at_the_end = calls;
   EXPECT_LE(at_the_end, 100);
-  usleep(5000);
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(calls, at_the_end);
 }
 

@@ -24,9 +24,10 @@ void* library_of_process() { return RTLD_DEFAULT; }
 
 void* find_symbol(void* library, const char* name) { return dlsym(library, name); }
 
-std::string path_of_library(const void* address) {
+std::filesystem::path path_of_library(const void* address) {
   Dl_info info{};
-  return dladdr(address, &info) == 0 || info.dli_fname == nullptr ? std::string() : info.dli_fname;
+  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};
+  return info.dli_fname;
 }
 
 }  // namespace gradstep::platform

@@ -31,13 +31,13 @@ void* find_symbol(void* library, const char* name) {
   return reinterpret_cast<void*>(GetProcAddress(static_cast<HMODULE>(library), name));
 }
 
-std::string path_of_library(const void* address) {
+std::filesystem::path path_of_library(const void* address) {
   HMODULE library = nullptr;
   constexpr DWORD kByAddress = GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT;
   if (GetModuleHandleExW(kByAddress, static_cast<LPCWSTR>(address), &library) == 0) return {};
   std::wstring path(kLongestPath, L'\0');
   path.resize(GetModuleFileNameW(library, path.data(), kLongestPath));
-  return narrow(path);
+  return path;
 }
 
 }  // namespace gradstep::platform
