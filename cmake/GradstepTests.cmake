@@ -4,10 +4,20 @@
 # gradstep_with_tests: whether the tests are built. The library needs none of their packages, so GRADSTEP_BUILD_TESTS
 # is AUTO unless somebody says else: tests that cannot be built are left out, and the log says so. ON makes it an error.
 
+set(GRADSTEP_GOOGLETEST_SOURCE "" CACHE PATH "GoogleTest's sources, for systems that have no package of it")
 set(gradstep_with_tests OFF)
 if(GRADSTEP_BUILD_TESTS STREQUAL "AUTO" OR GRADSTEP_BUILD_TESTS)
-  find_package(GTest QUIET)
-  find_package(cmocka QUIET)
+  if(GRADSTEP_GOOGLETEST_SOURCE)
+    add_subdirectory(${GRADSTEP_GOOGLETEST_SOURCE} ${CMAKE_BINARY_DIR}/googletest EXCLUDE_FROM_ALL)
+    set(GTest_FOUND ON)
+  else()
+    find_package(GTest QUIET)
+  endif()
+  if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    find_package(cmocka QUIET)
+  else()
+    set(cmocka_FOUND ON)  # the tests in C are not built
+  endif()
   find_path(GRADSTEP_DLPACK_INCLUDE_DIR dlpack/dlpack.h)
   mark_as_advanced(GRADSTEP_DLPACK_INCLUDE_DIR)
   set(missing "")

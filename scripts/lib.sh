@@ -18,6 +18,8 @@ test_packages=(openmpi-bin libgtest-dev libcmocka-dev libdlpack-dev libeigen3-de
 lint_packages=(clang-format-19 clang-tidy-19 git)
 python_packages=(python3 python3-venv python3-dev swig)
 aarch64_packages=(g++-aarch64-linux-gnu qemu-user mmdebstrap)
+windows_packages=(g++-mingw-w64-x86-64-posix wine64 googletest zip unzip)
+macos_packages=(llvm-19 zip unzip)
 rust_packages=(libclang1-19) # bindgen, which the test of the bindings runs
 java_packages=(default-jdk-headless maven swig)
 

@@ -17,15 +17,20 @@ ensure_tools() {
   echo "$wanted" >"$tools/wanted"
 }
 
-# use_manylinux: for whatever is configured afterwards with cmake/manylinux.cmake. clang and its C++ runtime are compiled
-# into zig's cache at first use, which takes minutes.
-use_manylinux() {
+# use_zig: for cmake/manylinux.cmake and cmake/macos.cmake. clang and its C++ runtime are compiled into zig's cache at first
+# use, which takes minutes.
+use_zig() {
   ensure_tools
   GRADSTEP_ZIG=$(echo "$tools"/lib/python3*/site-packages/ziglang/zig)
   ZIG_GLOBAL_CACHE_DIR=$root/.cache/zig
   ZIG_LOCAL_CACHE_DIR=$root/.cache/zig
   export GRADSTEP_ZIG ZIG_GLOBAL_CACHE_DIR ZIG_LOCAL_CACHE_DIR
   unset CC CXX CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER
+}
+
+# use_manylinux: for whatever is configured afterwards with cmake/manylinux.cmake.
+use_manylinux() {
+  use_zig
   manylinux=(-DCMAKE_TOOLCHAIN_FILE="$source_tree/cmake/manylinux.cmake" -DGRADSTEP_GLOO=FETCH -DGRADSTEP_BUILD_MPI=OFF
     -DGRADSTEP_DEPENDENCIES_MIRROR="$dependencies")
 }

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/lapack.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <map>
 #include <mutex>
 #include <utility>
 
 #include "core/error.h"
+#include "core/platform/dynamic_library.h"
 
 namespace gradstep {
 
@@ -30,7 +29,7 @@ struct Naming {
 constexpr Naming kNamings[] = {{"", "_"}, {"scipy_", "_"}, {"", "_64_"}, {"scipy_", "_64_"}};
 
 void* find(void* library, const Naming& naming, const char* name) {
-  return dlsym(library, (std::string(naming.prefix) + name + naming.suffix).c_str());
+  return platform::find_symbol(library, (std::string(naming.prefix) + name + naming.suffix).c_str());
 }
 
 /// A query of workspace sizes writes zero to info: all of its 64 bits, or the lower half.
@@ -104,7 +103,7 @@ template <class Function>
 Function find_openblas(void* library, const Naming& naming, const std::string& name) {
   const std::string prefixed = naming.prefix + name;
   for (const std::string& symbol : {prefixed + (naming.suffix + 1), prefixed + naming.suffix, name}) {
-    if (void* found = dlsym(library, symbol.c_str())) return reinterpret_cast<Function>(found);
+    if (void* found = platform::find_symbol(library, symbol.c_str())) return reinterpret_cast<Function>(found);
   }
   return nullptr;
 }
@@ -119,9 +118,10 @@ LapackThreads threads_of(void* library, const Naming& naming) {
 }  // namespace
 
 std::shared_ptr<const Lapack> Lapack::open(const std::string& path) {
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* library = platform::open_library(path);
   if (library == nullptr) {
-    fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "options.lapack_library: '{}' cannot be opened: {}", path, dlerror());
+    fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "options.lapack_library: '{}' cannot be opened: {}", path,
+         platform::library_error());
   }
   auto lapack = std::make_shared<Lapack>();
   for (const Naming& naming : kNamings) {
@@ -133,7 +133,7 @@ std::shared_ptr<const Lapack> Lapack::open(const std::string& path) {
     OneThread::prepare(lapack->threads_);
     return lapack;
   }
-  dlclose(library);
+  platform::close_library(library);
   fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "options.lapack_library: '{}' has no dsyevd_ and ssyevd_", path);
 }
 

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/plugin_loader.h"
 
-#include <dlfcn.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <mutex>
 
 #include "core/error.h"
+#include "core/platform/dynamic_library.h"
 #include "gradstep_build_id.h"
 
 namespace gradstep {
@@ -20,17 +19,15 @@ const gradstep_plugin_host_api kHostApi = {
     sizeof(gradstep_plugin_host_api), 0, [](const char* text) { set_last_error(text); },
     [](gradstep_status status, const char* text) { throw_error(status, text); }, [] { return translate_exception(); }};
 
-std::string own_directory() {
-  Dl_info info{};
-  if (dladdr(reinterpret_cast<const void*>(&kHostApi), &info) == 0 || info.dli_fname == nullptr) return ".";
+std::filesystem::path own_directory() {
   std::error_code ignored;
-  const auto path = std::filesystem::canonical(info.dli_fname, ignored);
-  return ignored ? std::string(".") : path.parent_path().string();
+  const auto path = std::filesystem::canonical(platform::path_of_library(&kHostApi), ignored);
+  return ignored ? "." : path.parent_path();
 }
 
 struct Registry {
   std::mutex mutex;
-  std::map<void*, gradstep_plugin_api> plugins;  // by dlopen handle: the same file opens as the same handle
+  std::map<void*, gradstep_plugin_api> plugins;  // by their handles: the same file opens as the same handle
 };
 
 // Deliberately leaked: plugins stay open until the process ends, after static destructors too.
@@ -46,12 +43,14 @@ const char* build_id() { return GRADSTEP_BUILD_ID; }
 const gradstep_plugin_api& load_plugin(const std::string& path) {
   Registry& loaded = registry();
   const std::lock_guard lock(loaded.mutex);
-  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "plugin '{}' cannot be opened: {}", path, dlerror());
+  void* handle = platform::open_library(path);
+  if (handle == nullptr)
+    fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "plugin '{}' cannot be opened: {}", path, platform::library_error());
   if (const auto found = loaded.plugins.find(handle); found != loaded.plugins.end()) return found->second;
-  const auto entry = reinterpret_cast<gradstep_plugin_entry_function>(dlsym(handle, GRADSTEP_PLUGIN_ENTRY));
+  const auto entry =
+      reinterpret_cast<gradstep_plugin_entry_function>(platform::find_symbol(handle, GRADSTEP_PLUGIN_ENTRY));
   if (entry == nullptr) {
-    dlclose(handle);
+    platform::close_library(handle);
     fail(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "'{}' is not a gradstep plugin: it has no {}", path, GRADSTEP_PLUGIN_ENTRY);
   }
   gradstep_plugin_api api{};
@@ -66,7 +65,7 @@ const gradstep_plugin_api& load_plugin(const std::string& path) {
 }
 
 const gradstep_plugin_api& find_plugin(const std::string& name) {
-  const std::string file = "libgradstep_" + name + ".so";
+  const std::string file = "libgradstep_" + name + platform::kLibrarySuffix;
   if (const char* directory = std::getenv("GRADSTEP_PLUGIN_DIR"); directory != nullptr && *directory != '\0') {
     return load_plugin((std::filesystem::path(directory) / file).string());
   }

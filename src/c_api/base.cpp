@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "c_api/guard.h"
+#include "comm/communicators.h"
 #include "comm/engines/engine_table.h"
 #include "core/json_text.h"
 #include "cpu/cpu_backend.h"
@@ -43,7 +44,7 @@ std::string build_info_text() {
   text(cpu::chosen_instruction_set());
   std::vector<std::string_view> engines;
   for (const EngineEntry& engine : kEngines) {
-    if (!engine.is_choice) engines.push_back(engine.name);
+    if (!engine.is_choice && (kConnectsProcesses || !connects_processes(engine))) engines.push_back(engine.name);
   }
   json += R"(,"backends":["cpu"],"engines":)";
   append_json_list(json, engines, text);

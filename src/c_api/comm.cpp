@@ -13,9 +13,6 @@
 #include "c_api/host_tensor.h"
 #include "comm/communicators.h"
 #include "comm/engines/engine_table.h"
-#include "comm/engines/met_engines.h"
-#include "comm/rendezvous/rendezvous.h"
-#include "comm/rendezvous/tcp_store_server.h"
 #include "core/caught.h"
 #include "core/host_callback.h"
 #include "core/options.h"
@@ -116,11 +113,6 @@ const EngineEntry& engine_of(const char* name) {
 
 bool meets(const EngineEntry& engine) { return engine.making == EngineMaking::meeting; }
 
-std::int32_t ask_store(const gradstep_comm_options& options, std::int32_t first, const Deadline& deadline) {
-  const auto store = open_store(options, kMaxGlooRanks, deadline, /*launch=*/nullptr, [] {});
-  return count_waiting(*store, options, first);
-}
-
 /// Rank 0 asks for all.
 std::int32_t ask_together(Communicator& comm, const gradstep_comm_options& options) {
   constexpr std::int32_t kUnknown = -1;
@@ -133,7 +125,7 @@ std::int32_t ask_together(Communicator& comm, const gradstep_comm_options& optio
   std::exception_ptr failure;
   // A store that does not answer leaves time to say so.
   const Deadline answer = Deadline::after_ms(deadline.remaining_ms() / 2);
-  if (comm.rank() == 0) failure = caught([&] { waiting = ask_store(options, comm.world_size(), answer); });
+  if (comm.rank() == 0) failure = caught([&] { waiting = count_newcomers(options, comm.world_size(), answer); });
   comm.broadcast(&waiting, sizeof waiting, 0, deadline);
   if (failure) std::rethrow_exception(failure);
   if (waiting == kUnknown) fail(GRADSTEP_ERR_ABORTED, "rank 0 could not ask the store");
@@ -250,11 +242,11 @@ gradstep_status gradstep_comm_unique_id_ex(const char* engine, const char* netwo
     }
     if (buf == nullptr && cap != 0) fail_argument("buf: is NULL with cap = {}", cap);
     if (buf != nullptr) {
-      if (cap < tcp_store::kIdLength) fail_argument("cap: is {}, expected at least {}", cap, tcp_store::kIdLength);
-      const auto bytes = tcp_store::encode(start_tcp_store(network_interface));
+      if (cap < sizeof(UniqueId)) fail_argument("cap: is {}, expected at least {}", cap, sizeof(UniqueId));
+      const UniqueId bytes = make_unique_id(network_interface);
       std::memcpy(buf, bytes.data(), bytes.size());
     }
-    if (len != nullptr) *len = tcp_store::kIdLength;
+    if (len != nullptr) *len = sizeof(UniqueId);
   });
 }
 
@@ -269,7 +261,7 @@ gradstep_status gradstep_rendezvous_pending(gradstep_comm* comm, const gradstep_
       fail_argument("options.engine: '{}' has no rendezvous, expected {}", read.engine, engine_names(meets));
     }
     if (comm == nullptr) {
-      out = ask_store(read, 0, Deadline::after_ms(kDefaultCommTimeoutMs));
+      out = count_newcomers(read, 0, Deadline::after_ms(kDefaultCommTimeoutMs));
       return;
     }
     const InUse use(comm);

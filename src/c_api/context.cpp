@@ -3,7 +3,6 @@
 #include "gradstep/context.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <optional>
 
@@ -11,6 +10,7 @@
 #include "c_api/handles.h"
 #include "comm/rendezvous/launch.h"
 #include "core/options.h"
+#include "core/platform/system.h"
 #include "core/trace.h"
 #include "cpu/cpu_backend.h"
 
@@ -24,7 +24,7 @@ void trace_by_environment() {
     const char* path = environment_of_process("GRADSTEP_TRACE");
     if (path == nullptr || trace::is_on) return false;
     const std::optional<std::int32_t> rank = launched_rank(environment_of_process);
-    trace::start(fmt::format("{}.{}.json", path, rank ? *rank : static_cast<std::int32_t>(::getpid())));
+    trace::start(fmt::format("{}.{}.json", path, rank ? *rank : static_cast<std::int32_t>(platform::process_number())));
     return true;
   }();
   static_cast<void>(asked);

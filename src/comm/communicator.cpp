@@ -2,12 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comm/communicator.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstring>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -18,6 +15,7 @@
 #include "comm/host_sums.h"
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/platform/system.h"
 #include "core/random_bytes.h"
 #include "core/shape.h"
 #include "core/trace.h"
@@ -45,9 +43,8 @@ std::uint32_t random_number() {
 }
 
 std::uint64_t host_hash() {
-  std::array<char, 256> name{};
-  gethostname(name.data(), name.size() - 1);
-  return hash_bytes(name.data(), std::strlen(name.data()));
+  const std::string name = platform::host_name();
+  return hash_bytes(name.data(), name.size());
 }
 
 const char* order_name(std::int32_t order) {

@@ -4,6 +4,8 @@
 // Makes communicators: one function per engine.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -36,5 +38,18 @@ std::shared_ptr<Communicator> make_met_communicator(std::shared_ptr<Context> con
 /// an MPI_Comm, which is duplicated; NULL = MPI_COMM_WORLD.
 std::shared_ptr<Communicator> make_mpi_communicator(std::shared_ptr<Context> context,
                                                     const gradstep_comm_options& options, const void* native);
+
+/// Whether the engines of the last two are there on this system. Where they are not, all functions from there on throw
+/// UNSUPPORTED.
+extern const bool kConnectsProcesses;
+
+using UniqueId = std::array<std::byte, 40>;
+
+/// The bytes by which ranks meet in a new store of this process. `network_interface` as in own_address(). Throws
+/// INVALID_ARGUMENT or IO.
+UniqueId make_unique_id(const char* network_interface);
+
+/// How many of the ranks from `first` on wait in the store of `options`. Throws what the store does.
+std::int32_t count_newcomers(const gradstep_comm_options& options, std::int32_t first, const Deadline& deadline);
 
 }  // namespace gradstep

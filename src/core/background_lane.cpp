@@ -2,22 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/background_lane.h"
 
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <utility>
 
 #include "core/fp_environment.h"
+#include "core/platform/system.h"
 #include "core/thread_pool.h"
 
 namespace gradstep {
-
-namespace {
-
-constexpr int kNiceness = 10;
-
-}  // namespace
 
 BackgroundJob::BackgroundJob(std::int64_t n, std::function<void(std::int64_t)> body) : body_(std::move(body)), n_(n) {}
 
@@ -92,8 +83,7 @@ void BackgroundLane::start_threads() {
 }
 
 void BackgroundLane::work() {
-  // On Linux a thread has a priority of its own. Without permission to lower it the lane is merely not polite.
-  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNiceness);
+  platform::lower_priority();
   std::unique_lock lock(signals_->mutex);
   for (;;) {
     signals_->wake.wait(lock, [&] { return stopping_ || !jobs_.empty(); });

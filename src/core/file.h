@@ -5,19 +5,19 @@
 // that they are in: nothing prepared there is followed, waited for or written over, unless a function says so.
 #pragma once
 
-#include <sys/stat.h>
-
+#include <cstdint>
 #include <string>
 
 #include "core/byte_stream.h"
 #include "core/file_descriptor.h"
+#include "core/platform/file_system.h"
 
 namespace gradstep {
 
 enum class Links { follow, refuse };
 
-/// A regular file to be read; invalid, with errno set, if it cannot be opened. Anything else that has this name, a FIFO
-/// for example, is an error at once.
+/// A regular file to be read; invalid, and the system says why, if it cannot be opened. Anything else that has this
+/// name, a FIFO for example, is an error at once.
 FileDescriptor open_regular(const char* argument, const std::string& path, Links links);
 
 /// A file that is not there yet: it is written beside its path, "<path>.tmp.<16 random digits>", and gone with its
@@ -25,14 +25,14 @@ FileDescriptor open_regular(const char* argument, const std::string& path, Links
 class NewFile {
  public:
   /// `permissions` as those of open(): the process's umask is taken off.
-  NewFile(const char* argument, std::string path, mode_t permissions);
+  NewFile(const char* argument, std::string path, std::uint32_t permissions);
   ~NewFile();
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
   /// Takes over the permissions of the file that this one will replace, and, where the system allows it, its owner and
   /// group.
-  void take_after(const struct stat& old);
+  void take_after(const platform::Found& old);
   void write(const void* data, std::size_t size);
   /// To the disk.
   void flush();
@@ -64,7 +64,7 @@ class AtomicFile final : public ByteSink {
   struct Place;
   explicit AtomicFile(const Place& place);
 
-  std::string folder_;
+  std::string path_;
   NewFile file_;
 };
 

@@ -2,19 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <utility>
 
 namespace gradstep {
-
-/// How many this process may have; 0 if the system does not say.
-inline std::uint64_t most_descriptors() {
-  rlimit limit{};
-  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
-}
 
 /// Closes the descriptor with its owner.
 class FileDescriptor {

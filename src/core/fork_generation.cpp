@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/fork_generation.h"
 
-#include <pthread.h>
-
 #include <atomic>
 #include <mutex>
 
 #include "core/error.h"
+#include "core/platform/system.h"
 
 namespace gradstep {
 
@@ -20,7 +19,7 @@ std::uint32_t fork_generation() noexcept { return generation.load(std::memory_or
 
 void watch_forks() {
   std::call_once(armed, [] {
-    const int failed = pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
+    const int failed = platform::call_in_forked_children([] { generation.fetch_add(1, std::memory_order_relaxed); });
     if (failed != 0) fail(GRADSTEP_ERR_OUT_OF_MEMORY, "pthread_atfork failed with {}", failed);
   });
 }

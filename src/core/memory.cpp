@@ -2,15 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
 
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <cstdlib>
 #include <new>
 #include <utility>
 
 #include "core/error.h"
 #include "core/options.h"
+#include "core/platform/system.h"
 
 namespace gradstep {
 
@@ -22,20 +19,14 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 /// Large buffers ask for huge pages: walking several streams of state costs a TLB miss every 4 KiB otherwise.
 void* allocate_own(std::size_t bytes) {
   const std::size_t alignment = bytes >= 2 * kHugePage ? kHugePage : kAlignment;
-  void* data = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-#if defined(MADV_HUGEPAGE)
-  if (data != nullptr && alignment == kHugePage) madvise(data, bytes, MADV_HUGEPAGE);  // a hint: it may fail
-#endif
+  void* data = platform::allocate(alignment, (bytes + alignment - 1) / alignment * alignment);
+  if (data != nullptr && alignment == kHugePage) platform::ask_for_huge_pages(data, bytes);
   return data;
 }
 
 }  // namespace
 
-std::int64_t memory_of_machine() noexcept {
-  const std::int64_t pages = sysconf(_SC_PHYS_PAGES);
-  const std::int64_t bytes = sysconf(_SC_PAGESIZE);
-  return pages > 0 && bytes > 0 ? pages * bytes : 0;
-}
+std::int64_t memory_of_machine() noexcept { return platform::memory_of_machine(); }
 
 Allocator::Allocator(const gradstep_allocator* host) {
   if (host == nullptr) return;
@@ -74,7 +65,7 @@ void Allocator::deallocate(void* data, std::size_t bytes) noexcept {
   if (is_host()) {
     deallocate_on(kCpu, data, bytes, nullptr);
   } else {
-    std::free(data);
+    platform::deallocate(data);
   }
 }
 

@@ -2,20 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/random_bytes.h"
 
-#include <sys/random.h>
-
-#include <cerrno>
-#include <cstring>
+#include <string>
 
 #include "core/error.h"
+#include "core/platform/system.h"
 
 namespace gradstep {
 
-// Up to 256 bytes come at once: not even a signal cuts them short.
 void fill_random(void* bytes, std::size_t size) {
-  if (getrandom(bytes, size, 0) != static_cast<ssize_t>(size)) {
-    fail(GRADSTEP_ERR_IO, "getrandom: {}", std::strerror(errno));
-  }
+  const std::string failure = platform::fill_random(bytes, size);
+  if (!failure.empty()) fail(GRADSTEP_ERR_IO, "the system's random numbers: {}", failure);
 }
 
 }  // namespace gradstep

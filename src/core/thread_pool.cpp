@@ -2,38 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/thread_pool.h"
 
-#include <signal.h>
-
 #include <algorithm>
 
 #include "core/error.h"
 #include "core/fork_generation.h"
 #include "core/fp_environment.h"
+#include "core/platform/system.h"
 
 namespace gradstep {
 
-namespace {
-
-/// 0, or why there is no thread.
-int start(void* (*entry)(void*), void* argument, pthread_t& thread) noexcept {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  const int failed = pthread_create(&thread, nullptr, entry, argument);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return failed;
-}
-
-}  // namespace
-
 bool try_start_thread(void* (*entry)(void*), void* argument, pthread_t& thread) noexcept {
-  return start(entry, argument, thread) == 0;
+  return platform::start_thread(entry, argument, thread) == 0;
 }
 
 pthread_t start_thread(void* (*entry)(void*), void* argument) {
   pthread_t thread{};
-  const int failed = start(entry, argument, thread);
+  const int failed = platform::start_thread(entry, argument, thread);
   if (failed != 0) fail(GRADSTEP_ERR_OUT_OF_MEMORY, "no thread can be started: pthread_create failed with {}", failed);
   return thread;
 }

@@ -6,18 +6,13 @@
 // written before it died can be read. Times are those of the system's monotonic clock, in microseconds.
 #include "core/trace.h"
 
-#include <dlfcn.h>
 #include <fmt/core.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -30,6 +25,9 @@
 #include "core/file.h"
 #include "core/fork_generation.h"
 #include "core/json_text.h"
+#include "core/platform/dynamic_library.h"
+#include "core/platform/file_system.h"
+#include "core/platform/system.h"
 
 namespace gradstep::trace {
 
@@ -49,7 +47,7 @@ struct Event {
 };
 
 struct Thread {
-  const std::int64_t id = ::syscall(SYS_gettid);
+  const std::int64_t id = platform::thread_number();
   std::vector<Event> open;  // the thread's own
   std::mutex mutex;         // guards ended
   std::vector<Event> ended;
@@ -106,13 +104,13 @@ std::int64_t now() {
 void find_nvtx() {
   constexpr const char* kLibraries[] = {"libnvToolsExt.so.1", "libnvtx3interop.so.1", "libnvtx3interop.so"};
   const auto look_in = [](void* library) {
-    nvtx().push = reinterpret_cast<Push>(::dlsym(library, "nvtxRangePushA"));
-    nvtx().pop = reinterpret_cast<Pop>(::dlsym(library, "nvtxRangePop"));
+    nvtx().push = reinterpret_cast<Push>(platform::find_symbol(library, "nvtxRangePushA"));
+    nvtx().pop = reinterpret_cast<Pop>(platform::find_symbol(library, "nvtxRangePop"));
   };
-  if (!nvtx().is_found()) look_in(RTLD_DEFAULT);
+  if (!nvtx().is_found()) look_in(platform::library_of_process());
   for (const char* name : kLibraries) {
     if (nvtx().is_found()) return;
-    if (void* loaded = ::dlopen(name, RTLD_LAZY | RTLD_NOLOAD); loaded != nullptr) look_in(loaded);
+    if (void* loaded = platform::loaded_library(name); loaded != nullptr) look_in(loaded);
   }
 }
 
@@ -125,14 +123,14 @@ std::string line_of(const Event& event, std::int64_t thread) {
       ",\n{{\"ph\":\"X\",\"cat\":\"{}\",\"name\":\"{}\",\"pid\":{},\"tid\":{},\"ts\":{}.{:03},\"dur\":{}.{:03},"
       "\"args\":"
       "{{{}}}}}",
-      event.category, event.name, ::getpid(), thread, event.begin / 1000, event.begin % 1000,
+      event.category, event.name, platform::process_number(), thread, event.begin / 1000, event.begin % 1000,
       (event.end - event.begin) / 1000, (event.end - event.begin) % 1000, numbers);
 }
 
 /// `before`: of the file's first line "[", else ",\n".
 std::string metadata(const char* name, const std::string& arguments, const char* before = ",\n") {
   return fmt::format("{}{{\"ph\":\"M\",\"name\":\"{}\",\"pid\":{},\"tid\":0,\"args\":{{{}}}}}", before, name,
-                     ::getpid(), arguments);
+                     platform::process_number(), arguments);
 }
 
 /// The recording is locked.
@@ -173,14 +171,6 @@ Thread& this_thread() {
   return *own;
 }
 
-/// Ranks with the same text read the same clock.
-std::string clock_name() {
-  std::ifstream boot("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  std::getline(boot, id);
-  return id;
-}
-
 void stop_at_exit() noexcept {
   try {
     stop();
@@ -206,9 +196,8 @@ void start(const std::string& path) {
   if (to.is_on) fail(GRADSTEP_ERR_INVALID_STATE, "trace: it is on already, into '{}'", to.path);
   find_nvtx();
   if (!path.empty()) {
-    std::error_code ignored;
-    const auto old = std::filesystem::symlink_status(path, ignored);
-    if (std::filesystem::exists(old) && !is_regular_file(old) && !is_symlink(old)) {
+    const auto old = platform::find(path, /*follow_link=*/false);
+    if (old && old->irregular != nullptr && !old->is_link) {
       fail(GRADSTEP_ERR_IO, "path: '{}' is no regular file", path);
     }
     to.file = std::make_unique<NewFile>("path", path, 0666);
@@ -223,7 +212,7 @@ void start(const std::string& path) {
     thread->ended.clear();
   }
   std::string clock;
-  append_json(clock, std::string_view(clock_name()));
+  append_json(clock, std::string_view(platform::steady_clock_name()));
   write(metadata("clock", fmt::format("\"name\":{}", clock), "["));
   write_rank();
   static const int registered = std::atexit(stop_at_exit);

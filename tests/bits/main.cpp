@@ -15,8 +15,6 @@
 //
 // One hash is what all threads, instruction sets and compilers must come to; docs/shampoo.md says where the latter two
 // may differ. There the file has a hash for each instruction set, and other compilers' builds are not compared.
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -26,6 +24,7 @@
 #include <fstream>
 #include <iostream>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include "device.h"
@@ -33,6 +32,7 @@
 #include "options.h"
 #include "records.h"
 #include "run.h"
+#include "tests/unit/scoped_environment.h"
 
 namespace gradstep_bits {
 namespace {
@@ -83,8 +83,18 @@ Arguments read_arguments(const std::vector<std::string>& words) {
   return arguments;
 }
 
+/// In a pattern * is any characters, and ? is one.
+bool matches(std::string_view name, std::string_view pattern) {
+  if (pattern.empty()) return name.empty();
+  if (pattern.front() == '*') {
+    return matches(name, pattern.substr(1)) || (!name.empty() && matches(name.substr(1), pattern));
+  }
+  return !name.empty() && (pattern.front() == '?' || pattern.front() == name.front()) &&
+         matches(name.substr(1), pattern.substr(1));
+}
+
 bool matches(const std::string& name, const std::vector<std::string>& filters) {
-  const auto is_match = [&](const std::string& filter) { return fnmatch(filter.c_str(), name.c_str(), 0) == 0; };
+  const auto is_match = [&](const std::string& filter) { return matches(name, std::string_view(filter)); };
   return filters.empty() || std::any_of(filters.begin(), filters.end(), is_match);
 }
 
@@ -203,7 +213,7 @@ void record(const std::vector<Case>& cases, const Arguments& arguments) {
   Records records;
   records.set_compiler(build_info("compiler"));
   for (const char* set : kInstructionSets) {
-    setenv("GRADSTEP_INSTRUCTION_SET", set, 1);  // before any thread is there
+    const gradstep::test::ScopedEnvironment environment("GRADSTEP_INSTRUCTION_SET", set);  // no thread is there yet
     if (build_info("instruction_set") != set) throw std::runtime_error(std::string("this processor has no ") + set);
     for (const Case& described : cases) records.add(described, set, hex(run_named(described, arguments).hash));
   }

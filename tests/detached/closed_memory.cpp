@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "detached/closed_memory.h"
 
+#if defined(_WIN32)
+#include <windows.h>
+#else
 #include <sys/mman.h>
+#endif
 
 #include "core/error.h"
 
@@ -29,6 +33,36 @@ constexpr std::size_t rounded(std::size_t bytes, std::size_t to) { return (bytes
 
 constexpr std::size_t room_for(std::size_t bytes) { return rounded(bytes, kAlignment) + kBetween; }
 
+#if defined(_WIN32)
+
+void* reserve(std::size_t bytes) { return VirtualAlloc(nullptr, bytes, MEM_RESERVE, PAGE_NOACCESS); }
+void release(void* begin, std::size_t) { VirtualFree(begin, 0, MEM_RELEASE); }
+void empty(void* begin, std::size_t bytes) { VirtualFree(begin, bytes, MEM_DECOMMIT); }
+void let_access(void* begin, std::size_t bytes) {
+  DWORD before = 0;
+  VirtualAlloc(begin, bytes, MEM_COMMIT, PAGE_READWRITE);
+  VirtualProtect(begin, bytes, PAGE_READWRITE, &before);
+}
+void refuse_access(void* begin, std::size_t bytes) {
+  DWORD before = 0;
+  VirtualProtect(begin, bytes, PAGE_NOACCESS, &before);
+}
+
+#else
+
+/// Addresses without memory; NULL = there are no more.
+void* reserve(std::size_t bytes) {
+  void* begin = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return begin == MAP_FAILED ? nullptr : begin;
+}
+void release(void* begin, std::size_t bytes) { munmap(begin, bytes); }
+/// Gives the memory back, and keeps the addresses.
+void empty(void* begin, std::size_t bytes) { madvise(begin, bytes, MADV_DONTNEED); }
+void let_access(void* begin, std::size_t bytes) { mprotect(begin, bytes, PROT_READ | PROT_WRITE); }
+void refuse_access(void* begin, std::size_t bytes) { mprotect(begin, bytes, PROT_NONE); }
+
+#endif
+
 void poison([[maybe_unused]] const void* data, [[maybe_unused]] std::size_t bytes) {
 #if defined(GRADSTEP_POISONS)
   __asan_poison_memory_region(data, bytes);
@@ -43,15 +77,13 @@ void unpoison([[maybe_unused]] const void* data, [[maybe_unused]] std::size_t by
 
 }  // namespace
 
-ClosedMemory::ClosedMemory()
-    : begin_(static_cast<std::byte*>(
-          mmap(nullptr, kSpace, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0))) {
-  if (begin_ == MAP_FAILED) fail(GRADSTEP_ERR_OUT_OF_MEMORY, "no address space for a device's memory");
+ClosedMemory::ClosedMemory() : begin_(static_cast<std::byte*>(reserve(kSpace))) {
+  if (begin_ == nullptr) fail(GRADSTEP_ERR_OUT_OF_MEMORY, "no address space for a device's memory");
 }
 
 ClosedMemory::~ClosedMemory() {
   unpoison(begin_, used_);
-  munmap(begin_, kSpace);
+  release(begin_, kSpace);
 }
 
 void* ClosedMemory::allocate(std::size_t bytes) {
@@ -66,7 +98,7 @@ void* ClosedMemory::allocate(std::size_t bytes) {
   } else {
     if (used_ + room > kSpace) fail(GRADSTEP_ERR_OUT_OF_MEMORY, "the device has no {} bytes", bytes);
     used_ += room;
-    if (open_ > 0) mprotect(begin_, rounded(used_, kPage), PROT_READ | PROT_WRITE);
+    if (open_ > 0) let_access(begin_, rounded(used_, kPage));
   }
   unpoison(data, bytes);
   poison(data + bytes, room - bytes);
@@ -82,8 +114,8 @@ void ClosedMemory::deallocate(void* data, std::size_t bytes) noexcept {
   if (--live_ > 0) return;
   // Closing takes time by the pages that were ever used.
   free_.clear();
-  madvise(begin_, used_, MADV_DONTNEED);
-  if (open_ > 0) mprotect(begin_, rounded(used_, kPage), PROT_NONE);
+  empty(begin_, used_);
+  if (open_ > 0) refuse_access(begin_, rounded(used_, kPage));
   used_ = 0;
 }
 
@@ -102,12 +134,12 @@ bool ClosedMemory::has_buffers_at([[maybe_unused]] const void* data, [[maybe_unu
 
 void ClosedMemory::open() {
   const std::lock_guard lock(mutex_);
-  if (open_++ == 0 && used_ > 0) mprotect(begin_, rounded(used_, kPage), PROT_READ | PROT_WRITE);
+  if (open_++ == 0 && used_ > 0) let_access(begin_, rounded(used_, kPage));
 }
 
 void ClosedMemory::close() {
   const std::lock_guard lock(mutex_);
-  if (--open_ == 0 && used_ > 0) mprotect(begin_, rounded(used_, kPage), PROT_NONE);
+  if (--open_ == 0 && used_ > 0) refuse_access(begin_, rounded(used_, kPage));
 }
 
 }  // namespace gradstep::test

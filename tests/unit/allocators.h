@@ -4,10 +4,10 @@
 
 #include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 
 #include "backend/context.h"
+#include "core/platform/system.h"
 #include "cpu/cpu_backend.h"
 
 namespace gradstep::test {
@@ -29,11 +29,11 @@ inline std::shared_ptr<Context> make_counting(std::atomic<std::int64_t>* live) {
   allocator.user = live;
   allocator.allocate = [](void* user, std::size_t bytes, std::size_t alignment, std::int32_t, std::int32_t, void*) {
     *static_cast<std::atomic<std::int64_t>*>(user) += static_cast<std::int64_t>(bytes);
-    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    return platform::allocate(alignment, (bytes + alignment - 1) / alignment * alignment);
   };
   allocator.deallocate = [](void* user, void* data, std::size_t bytes, std::size_t, std::int32_t, std::int32_t, void*) {
     *static_cast<std::atomic<std::int64_t>*>(user) -= static_cast<std::int64_t>(bytes);
-    std::free(data);
+    platform::deallocate(data);
   };
   return make_context(allocator);
 }
@@ -49,10 +49,10 @@ inline std::shared_ptr<Context> make_short_of_memory(std::int64_t* left) {
     const bool refused = countdown == 0;
     if (countdown >= 0) --countdown;
     if (refused) return nullptr;
-    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    return platform::allocate(alignment, (bytes + alignment - 1) / alignment * alignment);
   };
   allocator.deallocate = [](void*, void* data, std::size_t, std::size_t, std::int32_t, std::int32_t, void*) {
-    std::free(data);
+    platform::deallocate(data);
   };
   return make_context(allocator);
 }

@@ -4,6 +4,7 @@
 // A question that is asked in a forked child.
 #pragma once
 
+#if !defined(_WIN32)
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,3 +29,4 @@ bool true_in_child(Body&& body) {
 }
 
 }  // namespace gradstep::test
+#endif

@@ -13,19 +13,26 @@ class ScopedEnvironment {
  public:
   ScopedEnvironment(const char* name, const char* value) : name_(name) {
     if (const char* before = std::getenv(name)) before_ = std::make_unique<std::string>(before);
-    setenv(name, value, 1);
+    set(value);
   }
-  ~ScopedEnvironment() {
-    if (before_ != nullptr) {
-      setenv(name_, before_->c_str(), 1);
-    } else {
-      unsetenv(name_);
-    }
-  }
+  ~ScopedEnvironment() { set(before_ != nullptr ? before_->c_str() : nullptr); }
   ScopedEnvironment(const ScopedEnvironment&) = delete;
   ScopedEnvironment& operator=(const ScopedEnvironment&) = delete;
 
  private:
+  /// NULL: it is not set.
+  void set(const char* value) const {
+#if defined(_WIN32)
+    _putenv_s(name_, value != nullptr ? value : "");
+#else
+    if (value != nullptr) {
+      setenv(name_, value, 1);
+    } else {
+      unsetenv(name_);
+    }
+#endif
+  }
+
   const char* name_;
   std::unique_ptr<std::string> before_;
 };

@@ -130,8 +130,8 @@ GRADSTEP_API const char* gradstep_version_string(void) GRADSTEP_NOEXCEPT;
 /*
  * Writes a JSON object about this build (text, see above): "version", "abi_version" (a number), "build_id" (what
  * plugins must have been built with), "compiler", "instruction_sets" (compiled in), "instruction_set" (the one in use),
- * "backends" and "engines". Engines are those that this version knows; whether the plugins among them, gloo and mpi,
- * are there is for gradstep_backend_available to tell.
+ * "backends" and "engines". Engines are those that this version knows on this system; whether the plugins among them,
+ * gloo and mpi, are there is for gradstep_backend_available to tell.
  * Returns: INVALID_ARGUMENT (cap is too small, or buf NULL with another cap than 0). Any thread.
  */
 GRADSTEP_API gradstep_status gradstep_build_info(char* buf, size_t cap, size_t* len) GRADSTEP_NOEXCEPT;

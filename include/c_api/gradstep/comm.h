@@ -230,9 +230,9 @@ GRADSTEP_API gradstep_status gradstep_comm_options_init(gradstep_comm_options* o
  * Returns: INVALID_ARGUMENT (rank outside the world, no or two rendezvous, unknown engine; rank -1: the text names the
  * variables that were looked for, what was found and what contradicts), BACKEND_UNAVAILABLE (no plugin), TIMEOUT (a
  * peer did not come), PEER_LOST (it died meanwhile), ABORTED (the context's interrupt), MISMATCH (ranks disagree on
- * engine, world_size or reduction_order), UNSUPPORTED (shm between machines), CALLBACK (the host's store failed),
- * OUT_OF_MEMORY, IO (the store; rank 0's port is taken; gloo: no file descriptor left, of which it takes one for each
- * peer).
+ * engine, world_size or reduction_order), UNSUPPORTED (shm between machines; elsewhere than on Linux all but self),
+ * CALLBACK (the host's store failed), OUT_OF_MEMORY, IO (the store; rank 0's port is taken; gloo: no file descriptor
+ * left, of which it takes one for each peer).
  */
 GRADSTEP_API gradstep_status gradstep_comm_create(gradstep_context* context, const gradstep_comm_options* options,
                                                   gradstep_comm** out) GRADSTEP_NOEXCEPT;
@@ -321,8 +321,8 @@ GRADSTEP_API void gradstep_comm_destroy(gradstep_comm* comm) GRADSTEP_NOEXCEPT;
  * not on a link-local IPv6 address, whose scope is another one on each machine.
  * *len (may be NULL) = bytes needed; buf NULL with cap 0 only asks for that and starts nothing. Who does not have the
  * token can neither read nor write there, and takes little: docs/failure.md has the limits.
- * Returns: INVALID_ARGUMENT (unknown engine or interface, a link-local address, cap too small), IO (no socket),
- * OUT_OF_MEMORY.
+ * Returns: INVALID_ARGUMENT (unknown engine or interface, a link-local address, cap too small), UNSUPPORTED (elsewhere
+ * than on Linux), IO (no socket), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_comm_unique_id(const char* engine, void* buf, size_t cap,
                                                      size_t* len) GRADSTEP_NOEXCEPT;

@@ -36,6 +36,10 @@ inline constexpr std::array<EngineEntry, 8> kEngines = {{
     {"nccl", EngineMaking::meeting, false, false},
 }};
 
+constexpr bool connects_processes(const EngineEntry& engine) {
+  return engine.making == EngineMaking::meeting || engine.making == EngineMaking::launched;
+}
+
 /// NULL = there is none of this name.
 constexpr const EngineEntry* find_engine(std::string_view name) {
   for (const EngineEntry& engine : kEngines) {

@@ -7,6 +7,7 @@
 #include "comm/rendezvous/network_address.h"
 #include "comm/rendezvous/rendezvous.h"
 #include "core/error.h"
+#include "core/platform/system.h"
 
 namespace gradstep {
 
@@ -26,7 +27,7 @@ std::shared_ptr<Engine> connect_gloo(Store& store, const Context& context, const
     const bool is_of_peers = error.status() == GRADSTEP_ERR_TIMEOUT || error.status() == GRADSTEP_ERR_PEER_LOST;
     if (!is_of_peers || !rendezvous.has_met()) throw;
     fail(error.status(), "{} (host {} is at {}{}: network_interface chooses an address that the other ranks reach)",
-         error.what(), own_host_name(), address, own.is_loopback() ? ", which other machines cannot reach" : "");
+         error.what(), platform::host_name(), address, own.is_loopback() ? ", which other machines cannot reach" : "");
   }
 }
 

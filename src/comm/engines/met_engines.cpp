@@ -15,6 +15,7 @@
 #include "comm/engines/peer_processes.h"
 #include "comm/rendezvous/launch.h"
 #include "comm/rendezvous/rendezvous.h"
+#include "comm/rendezvous/tcp_store_server.h"
 #include "core/error.h"
 
 namespace gradstep {
@@ -41,6 +42,8 @@ bool share_a_host(Store& store, const Context& context, std::string_view asked, 
 }
 
 }  // namespace
+
+const bool kConnectsProcesses = true;
 
 std::shared_ptr<Communicator> make_met_communicator(std::shared_ptr<Context> context,
                                                     const gradstep_comm_options& asked) {
@@ -91,6 +94,13 @@ std::shared_ptr<Communicator> make_met_communicator(std::shared_ptr<Context> con
   auto communicator = Communicator::handshake(kept, std::move(engine), settings, deadline, inside);
   if (on_devices) communicator->attach_device({GRADSTEP_DEVICE_CUDA, options.device}, nullptr, deadline);
   return communicator;
+}
+
+UniqueId make_unique_id(const char* network_interface) { return tcp_store::encode(start_tcp_store(network_interface)); }
+
+std::int32_t count_newcomers(const gradstep_comm_options& options, std::int32_t first, const Deadline& deadline) {
+  const auto store = open_store(options, kMaxGlooRanks, deadline, /*launch=*/nullptr, [] {});
+  return count_waiting(*store, options, first);
 }
 
 }  // namespace gradstep

@@ -21,6 +21,7 @@
 
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/platform/posix/most_descriptors.h"
 
 namespace gradstep {
 

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/platform/posix/most_descriptors.h"
 #include "core/random_bytes.h"
 
 namespace gradstep {

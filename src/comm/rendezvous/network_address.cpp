@@ -15,6 +15,8 @@
 
 #include "core/error.h"
 #include "core/file_descriptor.h"
+#include "core/platform/posix/most_descriptors.h"
+#include "core/platform/system.h"
 
 namespace gradstep {
 
@@ -153,11 +155,6 @@ NetworkAddress loopback_address() {
   return copy_of(reinterpret_cast<const sockaddr*>(&v4), sizeof v4);
 }
 
-std::string own_host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
-}
-
 NetworkAddress own_address(const char* network_interface, const std::optional<NetworkAddress>& reached_from) {
   if (network_interface != nullptr) {
     if (const auto address = address_of_interface(network_interface)) return *address;
@@ -166,7 +163,7 @@ NetworkAddress own_address(const char* network_interface, const std::optional<Ne
         "network_interface: '{}' is neither a network interface with an address nor an address of this machine",
         network_interface);
   }
-  const auto named = address_of_name(own_host_name().c_str());
+  const auto named = address_of_name(platform::host_name().c_str());
   const NetworkAddress address = named && !named->is_link_local() ? *named : loopback_address();
   if (!address.is_loopback()) return address;
   NetworkAddress chosen = reached_from ? *reached_from : outward_address().value_or(address);

@@ -34,9 +34,6 @@ struct NetworkAddress {
 /// 127.0.0.1.
 NetworkAddress loopback_address();
 
-/// As gethostname says it; "?" if it does not.
-std::string own_host_name();
-
 /// `network_interface` is the name of a network interface, or a host name or address of this machine; NULL = the
 /// address of the host's name if it is one of this machine and not link-local. If that is a loopback address, as
 /// Debian's /etc/hosts has it, other machines cannot reach it: then it is `reached_from`, the address from which the

@@ -11,6 +11,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "core/platform/system.h"
 #include "tests/unit/comm/worlds.h"
 
 namespace gradstep::test {
@@ -371,9 +372,11 @@ TEST(Reductions, SteadyStateAllocatesNothing) {
   allocator.user = &counter;
   allocator.allocate = [](void* user, size_t bytes, size_t alignment, std::int32_t, std::int32_t, void*) {
     ++static_cast<Counter*>(user)->allocations;
-    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    return platform::allocate(alignment, (bytes + alignment - 1) / alignment * alignment);
   };
-  allocator.deallocate = [](void*, void* data, size_t, size_t, std::int32_t, std::int32_t, void*) { std::free(data); };
+  allocator.deallocate = [](void*, void* data, size_t, size_t, std::int32_t, std::int32_t, void*) {
+    platform::deallocate(data);
+  };
   auto options = default_context_options();
   options.num_threads = 1;
   options.allocator = &allocator;

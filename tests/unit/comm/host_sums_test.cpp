@@ -187,6 +187,7 @@ TEST_P(HostSumsOnEngines, ARankThatAbortsEndsTheCallsOfAllBeforeTheirDeadline) {
   }
 }
 
+#if defined(__linux__)
 TEST(HostSums, InsideAHostBytesMayTravelByAnotherEngine) {
   const Hosts hosts = {1, 2, 1, 2};
   const TemporaryDirectory directory;
@@ -211,6 +212,7 @@ TEST(HostSums, InsideAHostBytesMayTravelByAnotherEngine) {
     EXPECT_EQ(values, expected_sum(hosts, kSize, 1));
   });
 }
+#endif
 
 TEST(HostSums, EnginesOfDeviceMemoryHaveAnOrderOfTheirOwn) {
   CommSettings settings;

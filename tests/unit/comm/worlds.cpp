@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <thread>
 
 #include "comm/callbacks.h"
@@ -150,12 +149,18 @@ World make_world(const std::string& engine, std::int32_t world_size, const CommS
 }
 
 std::vector<std::string> engines() {
-  std::vector<std::string> names = {"local", "shm", "host_gather", "host_pairs", "host_all", "group", "host_group"};
+  std::vector<std::string> names = {"local", "host_gather", "host_pairs", "host_all", "group", "host_group"};
+  if (kConnectsProcesses) names.insert(names.begin() + 1, "shm");
 #if defined(GRADSTEP_TEST_PLUGIN_DIR)
   names.emplace_back("gloo");
   ::setenv("GRADSTEP_PLUGIN_DIR", GRADSTEP_TEST_PLUGIN_DIR, 1);
 #endif
   return names;
+}
+
+std::vector<std::string> engines_of_one_machine() {
+  if (kConnectsProcesses) return {"local", "shm"};
+  return {"local"};
 }
 
 bool has_gloo() {
@@ -194,16 +199,6 @@ void run(const World& world, const std::function<void(Communicator&)>& body) {
   for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
     EXPECT_EQ(outcomes[rank].status, GRADSTEP_OK) << "rank " << rank << ": " << outcomes[rank].text;
   }
-}
-
-TemporaryDirectory::TemporaryDirectory() {
-  std::string name = (std::filesystem::temp_directory_path() / "gradstep-test-XXXXXX").string();
-  path_ = ::mkdtemp(name.data());
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
 }
 
 }  // namespace gradstep::test

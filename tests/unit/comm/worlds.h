@@ -11,6 +11,7 @@
 
 #include "comm/communicators.h"
 #include "tests/unit/support.h"
+#include "tests/unit/temporary_directory.h"
 
 namespace gradstep::test {
 
@@ -24,6 +25,8 @@ World make_world(const std::string& engine, std::int32_t world_size, const CommS
 
 /// All engines that this build can test, gloo only where its plugin was built.
 std::vector<std::string> engines();
+/// "local", and "shm" where this system has it.
+std::vector<std::string> engines_of_one_machine();
 /// Is gloo one of them? It alone has a network's rounds.
 bool has_gloo();
 
@@ -46,18 +49,5 @@ struct HostRank {
   int* releases = nullptr;
 };
 gradstep_comm_vtable host_vtable(const std::string& kind, const Communicator& inner);
-
-/// A fresh directory that goes away with the object.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 }  // namespace gradstep::test

@@ -145,6 +145,7 @@ TEST(Handle, ASharedObjectIsExclusiveAndFreeAfterwards) {
   EXPECT_NO_THROW(Exclusive(flag, "object"));
 }
 
+#if !defined(_WIN32)  // which has no fork()
 TEST(Handle, AForkedChildIsTold) {
   watch_forks();
   SampleHandle handle;
@@ -158,6 +159,7 @@ TEST(Handle, AForkedChildIsTold) {
   }));
   EXPECT_NO_THROW(check_handle(&handle));
 }
+#endif
 
 #if defined(__SSE2__)
 TEST(FpEnvironment, SetsDefaultsAndRestoresTheHosts) {

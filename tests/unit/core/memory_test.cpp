@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/memory.h"
 
-#include <cstdlib>
 #include <cstring>
 
+#include "core/platform/system.h"
 #include "unit/support.h"
 
 namespace gradstep::test {
@@ -23,11 +23,11 @@ struct Host {
       auto& host = *static_cast<Host*>(user);
       if (host.refuses) return nullptr;
       ++host.allocated;
-      return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+      return platform::allocate(alignment, (bytes + alignment - 1) / alignment * alignment);
     };
     t.deallocate = [](void* user, void* data, std::size_t, std::size_t, std::int32_t, std::int32_t, void*) {
       --static_cast<Host*>(user)->allocated;
-      std::free(data);
+      platform::deallocate(data);
     };
     t.release = [](void* user) { ++static_cast<Host*>(user)->released; };
     return t;

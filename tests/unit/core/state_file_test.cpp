@@ -4,11 +4,11 @@
 // The form of saved state: what is written, that it comes back, and that nothing damaged is ever taken.
 #include "core/state_part.h"
 
-#include <dirent.h>
-#include <fcntl.h>
+#if !defined(_WIN32)
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#endif
 
 #include <cstring>
 #include <fstream>
@@ -19,6 +19,7 @@
 #include "core/file.h"
 #include "unit/memory_stream.h"
 #include "unit/support.h"
+#include "unit/temporary_directory.h"
 
 namespace gradstep::test {
 namespace {
@@ -450,41 +451,13 @@ TEST(StateFile, NumbersThatNoLoadTakesAreNotWritten) {
   EXPECT_FALSE(memory.committed);
 }
 
-class Folder {
- public:
-  Folder() {
-    char name[] = "/tmp/gradstep_state_XXXXXX";
-    path_ = mkdtemp(name);
-  }
-  ~Folder() {
-    for (const std::string& name : names()) unlink((path_ + "/" + name).c_str());
-    rmdir(path_.c_str());
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-  std::vector<std::string> names() const {
-    std::vector<std::string> found;
-    DIR* folder = opendir(path_.c_str());
-    while (const dirent* entry = readdir(folder)) {
-      if (entry->d_name[0] != '.') found.emplace_back(entry->d_name);
-    }
-    closedir(folder);
-    return found;
-  }
-
- private:
-  std::string path_;
-};
-
 std::string contents(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 TEST(AtomicFile, AppearsWholeOrNotAtAll) {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const std::string path = folder.file("state");
   {
     AtomicFile file(path);
@@ -506,9 +479,10 @@ TEST(AtomicFile, FailuresNameThePathAndTheReason) {
   expect_error(GRADSTEP_ERR_IO, "No such file", [] { FileSource("/nonexistent/state"); });
 }
 
+#if !defined(_WIN32)  // which has no fork()
 // A process that is killed while it saves over an old file leaves the old one or a new one, whole.
 TEST(AtomicFile, AKilledWriterLeavesAWholeFile) {
-  const Folder folder;
+  const TemporaryDirectory folder;
   const std::string path = folder.file("state");
   std::vector<float> numbers(50000, 1);
   SavedPart part;
@@ -544,6 +518,7 @@ TEST(AtomicFile, AKilledWriterLeavesAWholeFile) {
     }
   }
 }
+#endif
 
 }  // namespace
 }  // namespace gradstep::test

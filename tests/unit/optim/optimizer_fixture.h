@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "core/platform/system.h"
 #include "gradstep/optimizer.h"
 #include "optim/first_order/first_order_optimizer.h"
 #include "optim/first_order/typed_options.h"
@@ -40,10 +41,10 @@ inline std::shared_ptr<Context> make_counting_context(int* allocations, int thre
   allocator.user = allocations;
   allocator.allocate = [](void* user, std::size_t bytes, std::size_t alignment, std::int32_t, std::int32_t, void*) {
     ++*static_cast<int*>(user);
-    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    return platform::allocate(alignment, (bytes + alignment - 1) / alignment * alignment);
   };
   allocator.deallocate = [](void*, void* data, std::size_t, std::size_t, std::int32_t, std::int32_t, void*) {
-    std::free(data);
+    platform::deallocate(data);
   };
   auto options = default_context_options();
   options.num_threads = threads;

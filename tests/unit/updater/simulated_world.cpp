@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unit/updater/simulated_world.h"
 
+#if defined(__linux__)
 #include <sched.h>
+#endif
 
 #include <algorithm>
 #include <cstddef>
@@ -21,6 +23,7 @@ namespace {
 
 constexpr std::int64_t kNoDeadlineMs = 24 * 3600 * 1000;  // turns decide, and no clock
 
+#if defined(__linux__)
 /// Threads of which one runs at a time hand over sooner on one processor. Threads that start in its scope inherit it.
 class OneProcessor {
  public:
@@ -41,13 +44,16 @@ class OneProcessor {
   cpu_set_t before_{};
   bool is_set_ = false;
 };
+#endif
 
 }  // namespace
 
 Turns::Turns(std::int32_t ranks, std::uint32_t seed) : random_(seed), seats_(static_cast<std::size_t>(ranks)) {}
 
 void Turns::run(const std::function<void(std::int32_t rank)>& body) {
+#if defined(__linux__)
   const OneProcessor here;
+#endif
   std::vector<std::thread> threads;
   for (std::int32_t rank = 0; rank < static_cast<std::int32_t>(seats_.size()); ++rank) {
     threads.emplace_back([&, rank] {

@@ -30,6 +30,7 @@
 #include "comm/plugins/gloo/haste.h"
 #include "comm/plugins/gloo/signals.h"
 #include "core/file_descriptor.h"
+#include "core/platform/posix/most_descriptors.h"
 
 namespace gradstep::gloo_plugin {
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/platform/system.h"
 #include "cpu/cpu_backend.h"
 #include "unit/support.h"
 
@@ -73,14 +74,14 @@ TEST(StateTensor, MemoryIsZerosAndGoesWithTheLastTensorInIt) {
   allocator.allocate = [](void* user, std::size_t bytes, std::size_t alignment, std::int32_t, std::int32_t,
                           void*) -> void* {
     *static_cast<std::int64_t*>(user) += static_cast<std::int64_t>(bytes);
-    void* data = std::aligned_alloc(alignment, bytes);
+    void* data = platform::allocate(alignment, bytes);
     std::memset(data, 0xff, bytes);
     return data;
   };
   allocator.deallocate = [](void* user, void* data, std::size_t bytes, std::size_t /*alignment*/, std::int32_t,
                             std::int32_t, void*) {
     *static_cast<std::int64_t*>(user) -= static_cast<std::int64_t>(bytes);
-    std::free(data);
+    platform::deallocate(data);
   };
   options.allocator = &allocator;
   const auto context = std::make_shared<Context>(options);
