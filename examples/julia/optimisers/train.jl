@@ -10,7 +10,6 @@ using Random
 
 const UPDATES, BATCH = 800, 32
 
-# docs:begin layers
 struct Dense{W, B, F}
     weight::W
     bias::B
@@ -22,7 +21,6 @@ struct Centre{M}
     mean::M
 end
 Optimisers.trainable(::Centre) = NamedTuple()
-# docs:end layers
 
 new_layers(random) = (
     Centre(Float32[0.5]),
@@ -61,7 +59,6 @@ function train_layers(random)
 end
 # docs:end flux
 
-# docs:begin lux
 "Parameters that are apart from the layers: what Lux's Training does."
 function train_parameters(random)
     layers = new_layers(random)
@@ -76,7 +73,6 @@ function train_parameters(random)
     end
     return layers
 end
-# docs:end lux
 
 for train in (train_layers, train_parameters)
     model = train(MersenneTwister(1))

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The program finds the library that its build has found, by an rpath.
 
-// docs:begin rpath
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     match std::env::var("DEP_GRADSTEP_RUST_LIBDIR") {
@@ -10,4 +9,3 @@ fn main() {
         Err(_) => println!("cargo::warning=this package does not depend on gradstep, or opens it at run time"),
     }
 }
-// docs:end rpath

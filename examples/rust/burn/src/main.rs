@@ -45,7 +45,6 @@ impl Perceptron {
     }
 }
 
-// docs:begin trainer
 /// Steps by the mean gradient of all ranks, from the values of rank 0.
 fn trainer(context: &Context, comm: &Communicator, model: &mut Perceptron) -> gradstep::Result<Trainer> {
     let schema = parameters(model)?;
@@ -57,7 +56,6 @@ fn trainer(context: &Context, comm: &Communicator, model: &mut Perceptron) -> gr
     trainer.lend(model, |_, parameters| parameters.iter_mut().try_for_each(|each| comm.broadcast(each, 0)))?;
     Ok(trainer)
 }
-// docs:end trainer
 
 /// The mean of the first and of the last tenth.
 fn ends(losses: &[f32]) -> (f32, f32) {
