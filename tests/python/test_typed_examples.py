@@ -31,7 +31,6 @@ PROGRAMS = {
     "jax": ["jax_recipe/jax_recipe.py", "optax_training/optax_training.py"],
     "torch": ["torch_training/torch_training.py", "frameworks/zero1.py", "frameworks/torchrun_ddp.py"],
     "flax": ["model_libraries/with_nnx.py"],
-    "equinox": ["model_libraries/with_equinox.py"],
     "keras": ["model_libraries/with_keras.py"],
     "transformers": ["frameworks/with_trainer.py"],
 }
