@@ -24,7 +24,7 @@ rust_packages=(libclang1-19) # bindgen, which the test of the bindings runs
 java_packages=(default-jdk-headless maven swig)
 
 # What the Python tests need beside gradstep, PyTorch and JAX; the second line is for the demo.
-python_test_requirements=(numpy pytest pytest-xdist mpi4py ml_dtypes safetensors expecttest
+python_test_requirements=(numpy pytest pytest-xdist mpi4py ml_dtypes mypy==2.4.1 safetensors expecttest
   scikit-learn matplotlib rich tqdm)
 
 # tests/fuzz has a corpus and a program fuzz_NAME for each; how many inputs scripts/test tries, about half a minute's.

@@ -17,6 +17,7 @@ pytest.importorskip("sklearn")
 PROGRAMS = Path(__file__).resolve().parents[2] / "examples" / "python" / "frameworks"
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
 MPIRUN = ("mpirun", "--oversubscribe", "-n", "2", sys.executable)
+PATIENT = {"RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S": "200"}  # the tests run beside each other
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
@@ -32,6 +33,7 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         pytest.param(TORCHRUN, "with_lightning", "pytorch_lightning", marks=pytest.mark.night),
         (MPIRUN, "mpirun_updater", None),
         ((sys.executable,), "actors", None),
+        pytest.param((sys.executable,), "with_ray_train", "ray.train", marks=pytest.mark.night),
     ],
 )
 def test_program(launcher, program, needs):
@@ -44,7 +46,7 @@ def test_program(launcher, program, needs):
         capture_output=True,
         text=True,
         timeout=300,
-        env={**os.environ, **AS_ROOT},
+        env={**os.environ, **AS_ROOT, **PATIENT},
     )
     assert done.returncode == 0, done.stdout + done.stderr
     ranks = re.findall(r"^rank (\d) of 2: accuracy (\S+), digest (\w+)(.*)$", done.stdout, re.MULTILINE)

@@ -41,12 +41,12 @@ class Classifier(torch.nn.Module):
 
 def main() -> None:
     torch.set_num_threads(1)
-    images = [{"x": x, "labels": y} for x, y in load()[0]]
+    images = [{"x": x, "labels": y} for x, y in zip(*load()[0].tensors, strict=True)]
     model = Classifier()
     with tempfile.TemporaryDirectory() as folder:
         # docs:begin trainer
         optimizer = gradstep.torch.AdamW(model.parameters(), lr=3e-3)
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=STEPS)
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / STEPS)
         options = TrainingArguments(
             folder, max_steps=STEPS, per_device_train_batch_size=BATCH // 2, max_grad_norm=1.0, **SETTINGS
         )

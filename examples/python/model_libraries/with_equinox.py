@@ -9,6 +9,7 @@ from typing import Any
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import optax
 from digits import batches, load, report
 
@@ -25,7 +26,7 @@ def main() -> None:
 
     @eqx.filter_jit
     def step(model: eqx.nn.MLP, state: Any, x: jax.Array, y: jax.Array) -> tuple[eqx.nn.MLP, Any]:
-        def loss(model: eqx.nn.MLP) -> jax.Array:
+        def loss(model: eqx.nn.MLP) -> Any:
             return optax.softmax_cross_entropy_with_integer_labels(jax.vmap(model)(x), y).mean()
 
         grads = eqx.filter_grad(loss)(model)
@@ -34,8 +35,8 @@ def main() -> None:
 
     # docs:end equinox
     for x, y in batches(STEPS):
-        model, state = step(model, state, x, y)
-    report("equinox", jax.vmap(model)(load()[1][0]))
+        model, state = step(model, state, jnp.asarray(x), jnp.asarray(y))
+    report("equinox", jax.vmap(model)(jnp.asarray(load()[1][0])))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ Flax NNX: nnx.Optimizer steps a module by gradstep's AdamW, in a compiled step.
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import optax
 from digits import batches, load, report
 from flax import nnx
@@ -33,14 +34,14 @@ def main() -> None:
 
     @nnx.jit
     def step(model: Classifier, optimizer: nnx.Optimizer[Classifier], x: jax.Array, y: jax.Array) -> None:
-        def loss(model: Classifier) -> jax.Array:
+        def loss(model: Classifier) -> Any:
             return optax.softmax_cross_entropy_with_integer_labels(model(x), y).mean()
 
         optimizer.update(model, nnx.grad(loss)(model))
 
     # docs:end nnx
     for x, y in batches(STEPS):
-        step(model, optimizer, x, y)
+        step(model, optimizer, jnp.asarray(x), jnp.asarray(y))
     report("nnx", model(load()[1][0]))
 
 

@@ -32,7 +32,7 @@ def loss(params: Any, inputs: Any, targets: Any) -> Any:
 
 def make_step(optimizer: optax.GradientTransformation) -> Any:
     # docs:begin step
-    def step(params, state, inputs, targets):
+    def step(params: Any, state: Any, inputs: Any, targets: Any) -> tuple[Any, Any]:
         grads = jax.grad(loss)(params, inputs, targets)
         updates, state = optimizer.update(grads, state, params)
         return optax.apply_updates(params, updates), state

@@ -3,14 +3,18 @@
 """A small network trained by torch.optim.AdamW and by gradstep, with a schedule, clipping and a resumed checkpoint."""
 
 import io
+from typing import Any
 
 import torch
+from torch.optim.lr_scheduler import CosineAnnealingLR
 
 import gradstep.torch
 
 STEPS = 200
 # 200 steps of f32 arithmetic in another order, each of which the next ones carry on.
 TOLERANCE = 1e-4
+
+Parts = tuple[torch.nn.Sequential, gradstep.torch.AdamW, CosineAnnealingLR]
 
 
 def make_model() -> torch.nn.Sequential:
@@ -28,7 +32,7 @@ def make_batches() -> list[tuple[torch.Tensor, torch.Tensor]]:
 def train_with_torch(batches: list[tuple[torch.Tensor, torch.Tensor]]) -> torch.nn.Module:
     model = make_model()
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
-    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=STEPS)
+    scheduler = CosineAnnealingLR(optimizer, T_max=STEPS)
     for inputs, targets in batches:
         optimizer.zero_grad()
         torch.nn.functional.mse_loss(model(inputs), targets).backward()
@@ -44,7 +48,7 @@ def train_with_gradstep(
     model = make_model()
     # docs:begin train
     optimizer = gradstep.torch.AdamW(model.parameters(), lr=0.01)
-    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=STEPS)
+    scheduler = CosineAnnealingLR(optimizer, T_max=STEPS)
     for step, (inputs, targets) in enumerate(batches):
         optimizer.zero_grad()
         loss = torch.nn.functional.mse_loss(model(inputs), targets)
@@ -54,24 +58,26 @@ def train_with_gradstep(
         # docs:end train
         if step == save_at:
             model, optimizer, scheduler = resume(model, optimizer, scheduler)
+    assert optimizer.last_step is not None
     print(f"last loss {loss.item():.5f}, norm of its gradients {optimizer.last_step.grad_norm:.5f}")
     return model
 
 
-def resume(model, optimizer, scheduler):
+def resume(model: torch.nn.Sequential, optimizer: gradstep.torch.AdamW, scheduler: CosineAnnealingLR) -> Parts:
     """What a program that was stopped and started again would do."""
     file = io.BytesIO()
     # docs:begin save
-    parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
+    parts: dict[str, Any] = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
     torch.save({name: part.state_dict() for name, part in parts.items()}, file)
     # docs:end save
     file.seek(0)
     model = make_model()
     # docs:begin resume
     optimizer = gradstep.torch.AdamW(model.parameters())
-    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=STEPS)
+    scheduler = CosineAnnealingLR(optimizer, T_max=STEPS)
     saved = torch.load(file)
-    for name, part in {"model": model, "optimizer": optimizer, "scheduler": scheduler}.items():
+    parts = {"model": model, "optimizer": optimizer, "scheduler": scheduler}
+    for name, part in parts.items():
         part.load_state_dict(saved[name])
     # docs:end resume
     return model, optimizer, scheduler

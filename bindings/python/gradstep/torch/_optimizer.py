@@ -10,7 +10,7 @@ anew where parameters, flags or state are others. What cannot be followed is ref
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, overload
 
 import torch
 from torch import Tensor
@@ -43,6 +43,7 @@ from gradstep.torch._spread import Spread, agree, local, norm
 from gradstep.torch._state import Entry, ShownState
 
 Work = list[tuple[Part, list[Call]]]
+Loss = TypeVar("Loss")
 
 _SKIPPED = StepResult(False, math.nan, 1.0)
 
@@ -123,14 +124,34 @@ class Optimizer(torch.optim.Optimizer):
         """Equal numbers for counts of steps with which the rule's step is equal."""
         return count
 
+    @overload
     def step(
         self,
-        closure: Callable[[], Any] | None = None,
+        closure: None = None,
         *,
         grad_scale: float = 1.0,
         max_norm: float | None = None,
         clip_value: float | None = None,
-    ) -> Any:
+    ) -> None: ...
+
+    @overload
+    def step(
+        self,
+        closure: Callable[[], Loss],
+        *,
+        grad_scale: float = 1.0,
+        max_norm: float | None = None,
+        clip_value: float | None = None,
+    ) -> Loss: ...
+
+    def step(
+        self,
+        closure: Callable[[], Loss] | None = None,
+        *,
+        grad_scale: float = 1.0,
+        max_norm: float | None = None,
+        clip_value: float | None = None,
+    ) -> Loss | None:
         """Steps the parameters that have a gradient. Returns what the closure returned.
 
         grad_scale: multiplies every gradient; the gradients themselves stay as they are.

@@ -1,0 +1,55 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+"""An example program of each kind passes mypy --strict, but for calls of torch's functions that have no types."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gradstep
+
+pytest.importorskip("mypy")
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "python"
+SETTINGS = """[mypy]
+strict = true
+follow_imports = silent
+ignore_missing_imports = true
+untyped_calls_exclude = torch
+"""
+PROGRAMS = {
+    "numpy": [
+        "first_step/first_step.py",
+        "how_to/own_shards.py",
+        "how_to/resume_elsewhere.py",
+        "how_to/sparse_sync.py",
+    ],
+    "jax": ["jax_recipe/jax_recipe.py", "optax_training/optax_training.py"],
+    "torch": ["torch_training/torch_training.py", "frameworks/zero1.py", "frameworks/torchrun_ddp.py"],
+    "flax": ["model_libraries/with_nnx.py"],
+    "keras": ["model_libraries/with_keras.py"],
+    "transformers": ["frameworks/with_trainer.py"],
+}
+
+
+@pytest.mark.parametrize(
+    "package", [pytest.param(name, marks=[] if name == "numpy" else pytest.mark.night) for name in PROGRAMS]
+)
+def test_programs_are_strictly_typed(tmp_path, package):
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"needs {package}")
+    settings = tmp_path / "mypy.ini"
+    settings.write_text(SETTINGS)
+    programs = [EXAMPLES / name for name in PROGRAMS[package]]
+    places = {str(program.parent) for program in programs} | {str(Path(gradstep.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--config-file", settings, "--cache-dir", tmp_path, *programs],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "MYPYPATH": os.pathsep.join(sorted(places))},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
