@@ -78,9 +78,9 @@ GRADSTEP_API gradstep_status gradstep_updater_save(gradstep_updater* updater,
  * that contradict each other), MISMATCH (another kind, names, shapes, dtypes, or buffers; an updater's window that is
  * open or was not applied, on another number of ranks or with other parts; the text names the first difference),
  * UNSUPPORTED (a later format version, or 8-bit codes of one; 8-bit codes into a part of a parameter), INVALID_STATE
- * (in use; a reducer inside a window; state that an owner is to have, before gradstep_optimizer_attach_shards), CALLBACK (read failed), OUT_OF_MEMORY, and collectively ABORTED ("another rank
- * could not ...": the call failed on that rank, which returns why, and nothing was loaded on any) and the statuses of a
- * collective call.
+ * (in use; a reducer inside a window; state that an owner is to have, before gradstep_optimizer_attach_shards),
+ * CALLBACK (read failed), OUT_OF_MEMORY, and collectively ABORTED ("another rank could not ...": the call failed on
+ * that rank, which returns why, and nothing was loaded on any) and the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_load(gradstep_optimizer* optimizer, const gradstep_stream* stream,
                                                      const gradstep_load_options* options) GRADSTEP_NOEXCEPT;
