@@ -39,8 +39,8 @@ class Optimizer : public SteppedModel {
   /// gone on one of the ranks, it is lost on all of them, and what is dealt out waits for a saved one; with NULL a rank
   /// that finds a peer gone throws the first time. With `groups` (Dealing) steps get their gradients in slices: by
   /// step_sharded() alone.
-  /// With `in_parts` the ranks of `comm` have parts of the parameters (parts.h), and nothing moves: each steps its own,
-  /// and what a rule needs to know of the whole they find together.
+  /// With `in_parts` the ranks of `comm` have parts of the parameters (parts.h), and no state moves: each steps what it
+  /// has, or owns (part_owners.h), and what a rule needs to know of the whole they find together.
   void attach(Communicator* comm, const gradstep_sharding_options& options,
               const std::vector<std::vector<std::size_t>>& groups = {}, bool in_parts = false);
   /// Collective over `comm`, a channel of their own. Deals the state out over its ranks from what they have, or, as
