@@ -9,6 +9,12 @@
 namespace gradstep::test {
 namespace {
 
+#if defined(_WIN32)
+constexpr const char* kAnyLibrary = "kernel32.dll";
+#else
+constexpr const char* kAnyLibrary = "libc.so.6";
+#endif
+
 TEST(Lapack, AFileThatIsNotThereIsNamed) {
   expect_error(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "/nowhere/liblapack.so",
                [] { Lapack::open("/nowhere/liblapack.so"); });
@@ -18,7 +24,7 @@ TEST(Lapack, AFileThatIsNotThereIsNamed) {
 }
 
 TEST(Lapack, ALibraryWithoutAnEigensolverIsRefused) {
-  expect_error(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "dsyevd_", [] { Lapack::open("libc.so.6"); });
+  expect_error(GRADSTEP_ERR_BACKEND_UNAVAILABLE, "dsyevd_", [] { Lapack::open(kAnyLibrary); });
 }
 
 }  // namespace

@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <numeric>
 
-#include "comm/engines/met_engines.h"
-#include "comm/rendezvous/rendezvous.h"
 #include "reduce/reducer.h"
 #include "unit/comm/worlds.h"
 #include "unit/host_calls.h"
 #include "unit/ranks.h"
+#if defined(__linux__)
+#include "comm/engines/met_engines.h"
+#include "comm/rendezvous/rendezvous.h"
+#endif
 
 namespace gradstep::test {
 namespace {
