@@ -45,6 +45,7 @@ if haskey(ENV, "GRADSTEP_EMULATED_CUDA")
     const EMULATED = joinpath(ENV["GRADSTEP_EMULATED_CUDA"], "libgradstep_cuda.so")
 
     @testset "arrays of a CUDA device are stepped by their addresses" begin
+        ENV["GRADSTEP_PLUGIN_DIR"] = dirname(EMULATED)
         load_backend(EMULATED)
         # Places in gradstep::emulation::Control.
         control = ccall(dlsym(dlopen(EMULATED), :gradstep_cuda_emulation), Ptr{Ptr{Cvoid}}, ())
@@ -78,5 +79,6 @@ if haskey(ENV, "GRADSTEP_EMULATED_CUDA")
         @test occursin("CUDA device 0", failure(() -> gradients(accumulator)).text)
         @test occursin("is on cpu", failure(() -> update!(optimizer, host, grads)).text)
         foreach(address -> ccall(deallocate, Cvoid, (Int,), address), places)
+        delete!(ENV, "GRADSTEP_PLUGIN_DIR") # where Gloo's plugin is not
     end
 end
