@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "c_api/any_device.h"
 #include "c_api/guard.h"
@@ -325,22 +326,22 @@ gradstep_status gradstep_optimizer_average(gradstep_optimizer* optimizer, const 
     impl.schema().check_count("tensors", tensors, n);
     impl.site().use(stream);
     impl.check_state_is_whole();
-    std::vector<Array> wanted;
+    std::vector<std::optional<Array>> wanted(n);
     for (size_t i = 0; i < n; ++i) {
       const std::string argument = "tensors[" + std::to_string(i) + "]";
-      const bool is_wanted = tensors[i].data != nullptr;
+      const bool is_left_out = tensors[i].data == nullptr &&
+                               (impl.schema()[i].size > 0 || (tensors[i].ndim == 0 && tensors[i].shape == nullptr));
+      if (is_left_out) continue;
       const char* own = impl.own_average(i).state;
       const char* name = own != nullptr ? own : kWeightAverage;
-      wanted.push_back(is_wanted ? state_tensor(impl, i, name, &tensors[i], argument.c_str(), /*is_part=*/true)
-                                 : Array{});
-      if (is_wanted) check_written("tensors", i, tensors[i], wanted[i]);
+      wanted[i] = state_tensor(impl, i, name, &tensors[i], argument.c_str(), /*is_part=*/true);
+      check_written("tensors", i, tensors[i], *wanted[i]);
     }
     for (size_t i = 0; i < n; ++i) {
-      if (wanted[i].data != nullptr) impl.state().check_average(i, impl.own_average(i));
+      if (wanted[i]) impl.state().check_average(i, impl.own_average(i));
     }
     for (size_t i = 0; i < n; ++i) {
-      if (wanted[i].data == nullptr) continue;
-      impl.state().get_average(i, impl.own_average(i), impl.average_share(i), wanted[i]);
+      if (wanted[i]) impl.state().get_average(i, impl.own_average(i), impl.average_share(i), *wanted[i]);
     }
   });
 }

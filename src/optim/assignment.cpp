@@ -7,11 +7,12 @@
 
 namespace gradstep {
 
-std::vector<std::int32_t> assign_longest_first(std::span<const double> costs, std::int32_t ranks) {
+std::vector<std::int32_t> assign_longest_first(std::span<const double> costs, std::int32_t ranks,
+                                               std::vector<double> loads) {
   std::vector<std::size_t> order(costs.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return costs[a] > costs[b]; });
-  std::vector<double> loads(static_cast<std::size_t>(ranks), 0);
+  loads.resize(static_cast<std::size_t>(ranks), 0);
   std::vector<std::int32_t> owners(costs.size());
   for (const std::size_t task : order) {
     const auto least = std::min_element(loads.begin(), loads.end());

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "comm/all_or_none.h"
 #include "core/error.h"
 #include "core/trace.h"
 
@@ -138,23 +139,35 @@ std::span<const gradstep_metric> Optimizer::metrics() {
   return metrics_;
 }
 
+// Owners of parts may be other ranks in the source: then all ranks are told.
 void Optimizer::copy_state(Optimizer& source) {
-  if (std::string(kind()) != source.kind()) {
-    fail(GRADSTEP_ERR_MISMATCH, "source: is {}, destination is {}", source.kind(), kind());
-  }
-  source.check_state_is_whole();
-  if (const std::string difference = schema().difference(source.schema()); !difference.empty()) {
-    fail(GRADSTEP_ERR_MISMATCH, "destination and source: {}", difference);
-  }
-  const std::vector<StoredState> to = state().stored();
-  const std::vector<StoredState> from = source.state().stored();
-  const auto same = [](const StoredState& a, const StoredState& b) {
-    return a.array.size == b.array.size && a.array.dtype == b.array.dtype;
+  std::vector<StoredState> to;
+  std::vector<StoredState> from;
+  const auto compare = [&] {
+    if (std::string(kind()) != source.kind()) {
+      fail(GRADSTEP_ERR_MISMATCH, "source: is {}, destination is {}", source.kind(), kind());
+    }
+    source.check_state_is_whole();
+    if (const std::string difference = schema().difference(source.schema()); !difference.empty()) {
+      fail(GRADSTEP_ERR_MISMATCH, "destination and source: {}", difference);
+    }
+    to = state().stored();
+    from = source.state().stored();
+    for (const auto& [stored, optimizer] : {std::pair(&to, this), std::pair(&from, &source)}) {
+      if (std::ranges::any_of(*stored, [](const StoredState& each) { return each.owner >= 0; })) {
+        check_parts_are_attached(optimizer->schema(), optimizer->is_sharded());
+      }
+    }
+    const auto same = [](const StoredState& a, const StoredState& b) {
+      return a.array.size == b.array.size && a.array.dtype == b.array.dtype;
+    };
+    if (!std::equal(to.begin(), to.end(), from.begin(), from.end(), same)) {
+      fail(GRADSTEP_ERR_MISMATCH, "destination has {} state buffers, source has {} (momentum absent in one of them?)",
+           to.size(), from.size());
+    }
   };
-  if (!std::equal(to.begin(), to.end(), from.begin(), from.end(), same)) {
-    fail(GRADSTEP_ERR_MISMATCH, "destination has {} state buffers, source has {} (momentum absent in one of them?)",
-         to.size(), from.size());
-  }
+  const Parts* parts = is_sharded() ? sharding()->parts() : nullptr;
+  all_or_none(parts != nullptr && parts->any_travels() ? &sharding()->comm() : nullptr, "copy the state", compare);
   WorkList work;
   std::vector<CopyItem> items;
   for (std::size_t i = 0; i < to.size(); ++i) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tensors of which ranks have parts (parts.h), and which rules step as wholes: in a step each is with its owner. All
-// ranks send the parts of all tensors in one exchange, and get them back in another.
+// Some rules step whole tensors, and ranks may have only parts of them (parts.h). In a step each such tensor is at its
+// owner. All ranks send the parts of all tensors in one exchange, and get them back in another.
 #pragma once
 
 #include <cstddef>

@@ -137,6 +137,7 @@ void Parts::exchange(Communicator& comm, const Schema& schema, const Deadline& d
 
 void Parts::name_owners(const Schema& schema, const std::vector<double>& costs) {
   std::vector<double> left(schema.size(), 0);  // costs of those that no rank has yet
+  std::vector<double> loads(static_cast<std::size_t>(ranks_), 0);
   for (std::size_t i = 0; i < schema.size(); ++i) {
     if (!divided_[i] || costs.empty() || !(costs[i] > 0)) continue;
     const auto name_first = [&](auto is_it) {
@@ -147,9 +148,9 @@ void Parts::name_owners(const Schema& schema, const std::vector<double>& costs) 
     name_first([&](std::int32_t rank) { return sizes_[place(rank, i)] == schema[i].whole_size(); });
     travels_[i] = owners_[i] < 0;
     name_first([&](std::int32_t rank) { return has_state(rank, i); });
-    if (owners_[i] < 0) left[i] = costs[i];
+    (owners_[i] < 0 ? left[i] : loads[static_cast<std::size_t>(owners_[i])]) += costs[i];
   }
-  const std::vector<std::int32_t> dealt = assign_longest_first(left, ranks_);
+  const std::vector<std::int32_t> dealt = assign_longest_first(left, ranks_, std::move(loads));
   for (std::size_t i = 0; i < left.size(); ++i) {
     if (left[i] > 0) owners_[i] = dealt[i];
   }
@@ -227,6 +228,12 @@ void Parts::check_overlaps(const Parameter& parameter, std::size_t i, std::vecto
            parameter.name, text(standing[k], i), text(standing[m], i));
     }
   }
+}
+
+std::size_t Parts::bytes() const {
+  const std::size_t bits = divided_.capacity() + stands_.capacity() + travels_.capacity();
+  return (numbers_.capacity() + sizes_.capacity()) * sizeof(std::int64_t) + first_.capacity() * sizeof(std::size_t) +
+         owners_.capacity() * sizeof(std::int32_t) + bits / 8;
 }
 
 RankSlices Parts::slices() const {

@@ -5,6 +5,7 @@
 // ranks with equal boxes are replicas of each other. What a rule steps as a whole has one owner among the ranks.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -53,7 +54,8 @@ class Parts {
   /// all ranks make up each whole: every element of it is in one box, which several ranks may have.
   void exchange(Communicator& comm, const Schema& schema, const Deadline& deadline);
   /// Then, on all ranks alike: gives divided parameters with a cost above 0 (Dealing) an owner. That is a rank whose
-  /// part is the whole, else one that has the state, else the costliest go first (assignment.h).
+  /// part is the whole, else one that has the state, else the costliest go first, each to the rank with the least cost
+  /// of its own (assignment.h).
   void name_owners(const Schema& schema, const std::vector<double>& costs);
 
   std::int32_t ranks() const { return ranks_; }
@@ -66,9 +68,14 @@ class Parts {
   std::int32_t owner(std::size_t parameter) const { return owners_[parameter]; }
   /// Whether the ranks send their parts to an owner, for none of them has the whole.
   bool travels(std::size_t parameter) const { return travels_[parameter]; }
+  bool any_travels() const { return std::ranges::find(travels_, true) != travels_.end(); }
+  /// Whether a rank had what an owner has, when the parts were exchanged.
+  bool has_state(std::int32_t rank, std::size_t parameter) const {
+    return numbers_[static_cast<std::size_t>(rank) * first_.back() + first_[parameter + 1] - 1] != 0;
+  }
   /// By rank and parameter: all that each rank steps.
   RankSlices slices() const;
-  std::size_t bytes() const { return (numbers_.capacity() + sizes_.capacity()) * sizeof(std::int64_t); }
+  std::size_t bytes() const;
 
  private:
   std::size_t place(std::int32_t rank, std::size_t parameter) const {
@@ -82,9 +89,6 @@ class Parts {
 
   /// The shape of a rank's box, and its offset.
   std::span<const std::int64_t> numbers(std::int32_t rank, std::size_t parameter) const;
-  bool has_state(std::int32_t rank, std::size_t parameter) const {
-    return numbers_[static_cast<std::size_t>(rank) * first_.back() + first_[parameter + 1] - 1] != 0;
-  }
 
   std::int32_t ranks_;
   std::vector<std::size_t> first_;     // by parameter: where its numbers begin in those of a rank; then their number

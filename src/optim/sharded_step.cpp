@@ -77,6 +77,18 @@ void check_rule_takes(const Parts& parts, const Schema& schema, const Dealing& d
   }
 }
 
+/// Throws INVALID_STATE, on all ranks alike, where steps were made with a state that none of the ranks has.
+void check_owners_are_there(const Parts& parts, const Schema& schema, const StateStore& store,
+                            const std::vector<std::uint8_t>& used) {
+  for (std::size_t i = 0; i < schema.size(); ++i) {
+    if (!parts.travels(i) || used[i] == 0 || !store.has_owner(i) || parts.has_state(parts.owner(i), i)) continue;
+    fail(GRADSTEP_ERR_INVALID_STATE,
+         "parameter '{}': the rank that has its state is not among these {}: attach that one too, or make an optimizer "
+         "anew and load a saved state",
+         schema[i].name, parts.ranks());
+  }
+}
+
 }  // namespace
 
 StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards& asked,
@@ -276,6 +288,7 @@ std::unique_ptr<Sharding> Optimizer::prepare_to_deal(const std::shared_ptr<Commu
     parts->exchange(*channel, schema(), deadline);
     parts->name_owners(schema(), dealing.costs);
     check_rule_takes(*parts, schema(), dealing, store(), kind(), channel->connection().engine());
+    if (keep) check_owners_are_there(*parts, schema(), store(), state().flags());
     next = std::make_unique<Sharding>(*context(), site(), channel, schema(), options, dealing, std::move(parts));
   });
   try {

@@ -273,6 +273,49 @@ static void what_a_rule_steps_as_a_whole_has_an_owner(void** state) {
   gradstep_optimizer_destroy(alone);
 }
 
+enum { kThree = 3 };
+
+typedef struct averaged {
+  gradstep_comm* comms[kThree];
+  gradstep_optimizer* muons[kThree];
+  gradstep_tensor params[kThree];
+  gradstep_tensor grads[kThree];
+  outcome out[kThree];
+} averaged;
+
+static void average_body(int32_t rank, void* user) {
+  averaged* j = user;
+  outcome* out = &j->out[rank];
+  if (!record(out, gradstep_optimizer_attach_shards(j->muons[rank], j->comms[rank]))) return;
+  if (!record(out, gradstep_optimizer_step(j->muons[rank], &j->params[rank], &j->grads[rank], 1, NULL))) return;
+  record(out, gradstep_optimizer_average(j->muons[rank], &j->params[rank], 1, NULL));
+}
+
+/* The last rank has no row of the matrix, and no data for it. */
+static void a_rank_without_elements_takes_part_in_an_average(void** state) {
+  job* j = *state;
+  static const int64_t no_row[] = {0, 3};
+  const gradstep_option options[] = {{.name = "learning_rate", .value = 0.1}, {.name = "average_decay", .value = 0.5}};
+  averaged a;
+  memset(&a, 0, sizeof a);
+  new_local_comms(j->context, kThree, 20000, a.comms);
+  for (int r = 0; r < kThree; ++r) {
+    const int64_t offset[] = {r, 0};
+    gradstep_parameter own = j->ranks[0].parameters[0];
+    own.shape = r < kRanks ? kRow : no_row;
+    own.offset = offset;
+    assert_ok(gradstep_optimizer_create(j->context, "muon", options, 2, &own, 1, &a.muons[r]));
+    a.params[r] = tensor_f32(r < kRanks ? j->ranks[r].values : NULL, 2, own.shape);
+    a.grads[r] = tensor_f32(r < kRanks ? j->ranks[r].grads : NULL, 2, own.shape);
+  }
+  run_ranks(kThree, average_body, &a);
+  for (int r = 0; r < kThree; ++r) {
+    assert_outcome_ok(&a.out[r]);
+    gradstep_optimizer_destroy(a.muons[r]);
+    gradstep_comm_destroy(a.comms[r]);
+  }
+}
+
 static void shampoo_refuses_parts_body(int32_t rank, void* user) {
   job* j = user;
   rank_state* self = &j->ranks[rank];
@@ -304,6 +347,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(parts_are_not_stepped_alone_and_state_of_parts_is_not_dealt_out, setup, teardown),
       cmocka_unit_test(a_list_says_which_part_a_parameter_is),
       cmocka_unit_test_setup_teardown(what_a_rule_steps_as_a_whole_has_an_owner, setup, teardown),
+      cmocka_unit_test_setup_teardown(a_rank_without_elements_takes_part_in_an_average, setup, teardown),
       cmocka_unit_test_setup_teardown(shampoo_refuses_parts, setup, teardown),
   };
   return cmocka_run_group_tests_name("shards", tests, NULL, NULL);

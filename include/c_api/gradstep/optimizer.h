@@ -380,13 +380,12 @@ GRADSTEP_API gradstep_status gradstep_optimizer_state(gradstep_optimizer* optimi
 
 /*
  * gradstep_optimizer_get_state and gradstep_optimizer_set_state: copy state `name` of parameter `index` into or out of
- * a host tensor of the state's shape and any float dtype. Collective while the state is
- * sharded by attach_comm or attach_reducer; of a part of a parameter it is the part's, without an exchange, unless it
- * has an owner (gradstep_optimizer_attach_shards).
+ * a host tensor of the state's shape and any float dtype. Collective while the state is sharded by attach_comm or
+ * attach_reducer; of a part of a parameter it is the part's, without an exchange, unless it has an owner
+ * (gradstep_optimizer_attach_shards).
  * Returns: INVALID_ARGUMENT (index, unknown name, another shape or no float dtype), INVALID_STATE (in use; the buffer
- * does not exist, e.g. no momentum; an owner's, before ranks are attached; get_state: the state is lost, see
- * gradstep_optimizer_step), CALLBACK
- * (parallel_for), OUT_OF_MEMORY, and, sharded, the statuses of a collective call.
+ * does not exist, e.g. no momentum; an owner's, while no ranks are attached; get_state: the state is lost, see
+ * gradstep_optimizer_step), CALLBACK (parallel_for), OUT_OF_MEMORY, and, sharded, the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_get_state(gradstep_optimizer* optimizer, size_t index, const char* name,
                                                           const gradstep_tensor* tensor,
@@ -397,7 +396,8 @@ GRADSTEP_API gradstep_status gradstep_optimizer_set_state(gradstep_optimizer* op
 
 /*
  * destination's state, step count and skip counter become source's; both may be the same. Collective while the state is
- * sharded.
+ * sharded. State that has an owner (gradstep_optimizer_attach_shards) is copied where both are attached and each tensor
+ * has one owner in both, else MISMATCH, on other ranks ABORTED.
  * Returns: INVALID_ARGUMENT, INVALID_STATE (one is in use; source's state is lost, see gradstep_optimizer_step),
  * MISMATCH (rule, names, shapes, dtypes or buffers: the text names what differs), CALLBACK (parallel_for).
  */

@@ -106,8 +106,8 @@ GRADSTEP_API gradstep_status gradstep_optimizer_attach_reducer(gradstep_optimize
  * - Each rank steps its parts where they lie. Element-wise rules have the bits of a step of the whole parameters.
  * - A rule that works on whole tensors (Muon, Dion, Adafactor, adaptive_clip, center_gradients) has an owner for each
  *   parameter of which ranks have parts: the costliest first, each to the rank with the least to do. Ranks send it
- * their parts of gradient, in the arithmetic type, and parameter; it steps the whole, and sends the parts of the
- * parameter back. Results have the bits of a step of the whole parameters.
+ *   their parts of gradient, in the arithmetic type, and parameter; it steps the whole, and sends the parts of the
+ *   parameter back. Results have the bits of a step of the whole parameters.
  * - max_norm and grad_norm, skip_nonfinite and found_inf, trust ratios, cautious updates and what else a rule measures
  *   of a tensor count each element of the whole once. Sums are folded in the order of parameters and ranks: all ranks
  *   have the same bits, which may differ in the last ones from those of another way to spread the parameters. Tensors
@@ -115,26 +115,29 @@ GRADSTEP_API gradstep_status gradstep_optimizer_attach_reducer(gradstep_optimize
  * - stochastic_rounding has random numbers of its own for each part, the same for ranks with the same part. Tensors
  *   with an owner have those of the whole.
  * A step makes one all-reduce of a few numbers and one number for each parameter. Rules that measure tensors also send
- * a number for each 16384 elements; tensors with owners take two exchanges, for all of them together. Parameters are
- * written when everything has arrived. A save is collective, and the file is that of the whole parameters: any way to
- * spread them, or none, loads it. gradstep_optimizer_load makes no exchange: all ranks load the same file.
+ * a number for each 16384 elements. Tensors with owners take two exchanges, for all of them together, with a gradient
+ * or without; their parameters are written when everything has arrived. Other parameters are stepped before: after a
+ * failure load all of them with the state. A save is collective, and the file is that of the whole parameters: any way
+ * to spread them, or none, loads it. gradstep_optimizer_load makes no exchange: all ranks load the same file.
  *
  * State names, views, get_state and set_state are of this rank's parts, without an exchange. State of a tensor with an
- * owner is of the whole, and its owner's alone: memory is taken by the first call of this function, and no load or read
- * comes before it (INVALID_STATE). get_state copies the whole to every rank, and is collective, as is
- * gradstep_optimizer_average, which still copies this rank's part; set_state takes the whole on every rank; views are
- * UNSUPPORTED. Numbers of a parameter, such as its "step", are on all ranks.
+ * owner is of the whole, and its owner's alone. Memory is taken by the first call of this function;
+ * gradstep_*_state_bytes does not count it. While no ranks are attached, it is neither read, set, loaded nor copied
+ * (INVALID_STATE, but on a rank that has the whole tensor). get_state copies the whole to every rank, and is
+ * collective, as is gradstep_optimizer_average, which still copies this rank's part; set_state takes the whole on every
+ * rank; views are UNSUPPORTED. Numbers of a parameter, such as its "step", are on all ranks.
  *
  * comm NULL detaches the optimizer, or does nothing if it is not attached: it keeps its parts and their state. A
- * further call finds the owners that there were, on whichever ranks. It steps parts of parameters only while they are
- * attached (else INVALID_STATE). The optimizer takes a channel of its own (gradstep_comm_dup). A step compares what
- * gradstep_optimizer_attach_comm says, and fails as it says there. Where some ranks may have stepped and others not,
- * the state is lost. Returns: with nothing changed on any rank, MISMATCH (parts that overlap, or that leave elements of
+ * further call finds the owners that there were, whatever number they have in comm. It steps parts of parameters only
+ * while they are attached (else INVALID_STATE). The optimizer takes a channel of its own (gradstep_comm_dup). A step
+ * compares what gradstep_optimizer_attach_comm says, and fails as it says there. Where some ranks may have stepped and
+ * others not, the state is lost.
+ * Returns: with nothing changed on any rank, MISMATCH (parts that overlap, or that leave elements of
  * a whole out: the text has the parameter, ranks, shapes and offsets, and is the same on all ranks; ranks whose wholes,
  * names, dtypes, rule or options of it, hyper-parameters or step count differ), UNSUPPORTED (a parameter of which ranks
  * have parts, and Shampoo or SOAP; or state in 8-bit codes without an owner; or an owner, and an engine of comm that
- * only gathers), INVALID_STATE (in use), OUT_OF_MEMORY, ABORTED (as gradstep_optimizer_attach_comm), and the statuses
- * of a collective call.
+ * only gathers), INVALID_STATE (in use; an owner that has state is not among the ranks), OUT_OF_MEMORY, ABORTED (as
+ * gradstep_optimizer_attach_comm), and the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_attach_shards(gradstep_optimizer* optimizer,
                                                               gradstep_comm* comm) GRADSTEP_NOEXCEPT;

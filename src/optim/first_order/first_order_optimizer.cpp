@@ -334,7 +334,6 @@ void FirstOrderOptimizer::on(StateEvent event) {
   }
 }
 
-/// Who has a parameter that is not divided has its states as a whole, too.
 Optimizer::OwnerOf FirstOrderOptimizer::owners(const Sharding* next) {
   return [this, next](std::size_t parameter, std::size_t slot) -> std::int32_t {
     if (is_number(slot)) return -1;

@@ -45,6 +45,11 @@ bool StateStore::is_owner(std::size_t parameter) const {
                              [](const Entry& entry) { return entry.owner >= 0 && entry.tensor.is_here(); });
 }
 
+bool StateStore::has_owner(std::size_t parameter) const {
+  return std::ranges::any_of(parameters_[parameter],
+                             [](const Entry& entry) { return entry.active && entry.owner >= 0; });
+}
+
 std::vector<StoredState> StateStore::stored(std::size_t parameter, const Entry& entry) {
   std::vector<StoredState> stored;
   entry.tensor.append_stored(parameter, entry.about->name, entry.about->shape, entry.owner, stored);

@@ -78,6 +78,8 @@ class StateStore {
   std::int32_t owner(std::size_t parameter, std::size_t slot) const { return parameters_[parameter][slot].owner; }
   /// Whether this rank has what an owner has of the parameter's state.
   bool is_owner(std::size_t parameter) const;
+  /// Whether a rank, this one or another, has or is to have all of some of the parameter's state.
+  bool has_owner(std::size_t parameter) const;
   /// The slot of a name that takes part; slots() = none.
   std::size_t find(std::size_t parameter, const char* name) const;
   /// The shape of the tensor's views; empty = the parameter's.

@@ -20,6 +20,10 @@ TEST(AssignLongestFirst, GoesToTheLeastLoadedRank) {
   EXPECT_EQ(assign_longest_first({}, 3), Owners{});
 }
 
+TEST(AssignLongestFirst, CountsWhatRanksHaveToDoAlready) {
+  EXPECT_EQ(assign_longest_first(std::vector<double>{3, 3, 1}, 2, {5, 0}), (Owners{1, 1, 0}));
+}
+
 TEST(AssignLongestFirst, NoRankHasMoreThanGrahamsBound) {
   std::mt19937 generator(5);
   std::uniform_real_distribution<double> uniform(0.1, 10);

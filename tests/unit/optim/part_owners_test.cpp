@@ -349,6 +349,52 @@ TEST(PartOwners, StateStaysWithItsOwnerWhileRanksAreDetachedAndInAnyOrder) {
   }
 }
 
+TEST(PartOwners, StateIsNotBegunAnewWhereItsOwnerIsNotAmongTheRanks) {
+  const std::vector<Shape> wholes = {{6, 10}, {9, 2}};  // the second one is whole on every rank
+  run_attached(
+      in_replicas(wholes), rule_of("muon"),
+      [&](Communicator& comm, PartsModel& model, Optimizer& optimizer) {
+        model.train(optimizer, 0, 1);
+        attach_parts(optimizer, nullptr);
+        const auto half = comm.split(comm.rank() / 2, comm.rank(), comm.deadline());
+        if (comm.rank() < 2) return attach_parts(optimizer, half.get());
+        expect_error(GRADSTEP_ERR_INVALID_STATE,
+                     "parameter 'p0': the rank that has its state is not among these 2: attach that one too",
+                     [&] { attach_parts(optimizer, half.get()); });
+        EXPECT_FALSE(optimizer.is_sharded());
+      },
+      wholes);
+}
+
+TEST(PartOwners, StateIsCopiedWhereBothHaveTheSameOwnersOrOnNoRank) {
+  const std::vector<Shape> wholes = {{6, 10}};
+  run_attached(
+      by_rows(3, wholes), rule_of("muon"),
+      [&](Communicator& comm, PartsModel& model, Optimizer& optimizer) {
+        const auto own_bits = [](Optimizer& of) {
+          const std::vector<StoredState> kept = of.state().kept();
+          return kept.empty() ? std::string() : std::string(static_cast<const char*>(kept[0].array.data), 60 * 4);
+        };
+        model.train(optimizer, 0, 1);
+        const auto other = optimizer_of(rule_of("muon"), model);
+        expect_error(GRADSTEP_ERR_INVALID_STATE, "attach the ranks that have the others first",
+                     [&] { other->copy_state(optimizer); });
+        const auto reversed = comm.split(0, comm.world_size() - comm.rank(), comm.deadline());
+        attach_parts(*other, reversed.get());  // its owner is rank 2
+        const bool is_owner = comm.rank() != 1;
+        expect_error(is_owner ? GRADSTEP_ERR_MISMATCH : GRADSTEP_ERR_ABORTED,
+                     is_owner ? "state buffers" : "another rank could not copy the state",
+                     [&] { other->copy_state(optimizer); });
+        EXPECT_EQ(other->step_count(), 0);
+        const auto like = optimizer_of(rule_of("muon"), model);
+        attach_parts(*like, &comm);
+        like->copy_state(optimizer);
+        EXPECT_EQ(like->step_count(), 1);
+        EXPECT_EQ(own_bits(*like), own_bits(optimizer));
+      },
+      wholes);
+}
+
 TEST(PartOwners, StateThatAScheduleNeedsIsMadeAtTheOwner) {
   const Rule rule = rule_of("sgd", {kRate, kCenters});
   PartsModel whole = PartsModel::whole();
