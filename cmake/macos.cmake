@@ -24,8 +24,7 @@ set(CMAKE_C_COMPILER ${GRADSTEP_ZIG} cc -target ${zig_processor}-macos.13.0)
 set(CMAKE_CXX_COMPILER ${GRADSTEP_ZIG} c++ -target ${zig_processor}-macos.13.0)
 
 set(GRADSTEP_CXX_RUNTIME_INSIDE ON)
-set(CMAKE_INSTALL_NAME_DIR @rpath)
-set(CMAKE_BUILD_WITH_INSTALL_NAME_DIR ON)
+set(CMAKE_USER_MAKE_RULES_OVERRIDE ${CMAKE_CURRENT_LIST_DIR}/macos_rules.cmake)
 set(CMAKE_INSTALL_NAME_TOOL llvm-install-name-tool-19)
 
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
