@@ -1,0 +1,6 @@
+# SPDX-FileCopyrightText: 2026 The gradstep authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# What CMake's own rules for macOS leave out on other systems, for macos.cmake: libraries are found by rpaths.
+
+set(CMAKE_SHARED_LIBRARY_RUNTIME_C_FLAG "-Wl,-rpath,")
