@@ -104,6 +104,17 @@ TYPED_TEST(CppDlpack, WhatHasNoShapeIsRefused) {
   EXPECT_EQ(refusal([&] { static_cast<void>(tensor_of(&managed)); }), "tensor: ndim is -1, expected at least 0");
 }
 
+TYPED_TEST(CppDlpack, ElementsWithoutAnAddressAreRefused) {
+  auto& managed = this->produced_.managed;
+  managed.dl_tensor.data = nullptr;
+  const std::string text = "tensor: data is NULL, expected the address of 6 elements";
+  EXPECT_EQ(refusal([&] { static_cast<void>(tensor_of(&managed)); }), text);
+  EXPECT_EQ(refusal([&] { static_cast<void>(const_tensor_of(&managed)); }), text);
+  EXPECT_EQ(refusal([&] { static_cast<void>(const_tensor_of(&managed.dl_tensor)); }), text);
+  this->produced_.shape = {2, 0};
+  EXPECT_EQ(tensor_of(&managed).element_count(), 0U) << "no elements need no address";
+}
+
 TYPED_TEST(CppDlpack, ElementsOfSeveralLanesAreRefusedByTheCall) {
   auto& managed = this->produced_.managed;
   managed.dl_tensor.dtype.lanes = 4;
@@ -131,6 +142,14 @@ TEST(CppDlpackVersioned, ReadOnlyMemoryIsReadAndNotWritten) {
   produced.managed.flags = 1;
   const std::string text = refusal([&] { static_cast<void>(tensor_of(&produced.managed)); });
   EXPECT_NE(text.find("managed: is read-only"), std::string::npos) << text;
+  EXPECT_EQ(const_tensor_of(&produced.managed).data(), &produced.elements[2]);
+}
+
+TEST(CppDlpackVersioned, ACopyIsReadAndNotWritten) {
+  Produced<DLManagedTensorVersioned> produced;
+  produced.managed.flags = 2;
+  EXPECT_EQ(refusal([&] { static_cast<void>(tensor_of(&produced.managed)); }),
+            "managed: is a copy, expected the exporter's own memory; const_tensor_of() reads it");
   EXPECT_EQ(const_tensor_of(&produced.managed).data(), &produced.elements[2]);
 }
 

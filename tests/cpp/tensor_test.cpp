@@ -63,6 +63,18 @@ TEST(CppTensor, AListKeepsItsShapesWhenItGrowsAndMoves) {
   }
 }
 
+TEST(CppTensor, AListStaysWhereItIsWhileItHasRoom) {
+  std::vector<float> elements(6);
+  TensorList list;
+  list.reserve(10);
+  list.push_back(Tensor(elements, {2, 3}));
+  const gradstep_tensor* const first = list.c();
+  for (int i = 1; i < 10; ++i) list.push_back(Tensor(elements, {6}));
+  EXPECT_EQ(list.c(), first);
+  EXPECT_EQ(list.c()[0].shape, list[0].shape().data());
+  EXPECT_EQ(list.c()[9].shape, list[9].shape().data());
+}
+
 TEST(CppTensor, AnEntryIsPointedAtAnotherBuffer) {
   std::vector<float> first(2);
   std::vector<float> second(2);

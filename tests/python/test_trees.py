@@ -3,6 +3,7 @@
 """Dicts, lists and tuples of arrays in the place of lists: they are found by name, in any order."""
 
 from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -99,6 +100,12 @@ def test_an_update_is_written_to_a_tree():
             "grads: 'more' is no parameter, expected one of layers.0.weight, ",
         ),
         (lambda grads: grads["layers"].pop(), "grads: has no 'layers.1.0'"),
+        (lambda grads: grads.update(layer=None), "grads: 'layer' is no parameter"),
+        (
+            lambda grads: grads.update({"layers.1": {0: np.ones(2)}}),
+            r"grads: has two entries 'layers\.1\.0', expected one for each parameter",
+        ),
+        (lambda grads: grads.update({"layers.0": None}), r"grads: has two entries 'layers\.0\.weight'"),
         (lambda grads: grads.update(scale=np.zeros(2)), r"grads\[3\]: shape \(2\), parameter 'scale' has \(\)"),
     ],
 )
@@ -118,6 +125,44 @@ def test_none_is_a_parameter_without_a_gradient():
     assert numbers(params) == [-1, -2, -3, 0]
 
 
+def test_none_in_the_place_of_a_branch_is_no_gradient_for_its_leaves():
+    params, grads = model(), gradients()
+    optimizer = gradstep.SGD(params, learning_rate=1.0)
+    optimizer.step(params, {**grads, "layers": None})
+    assert numbers(params) == [0, 0, 0, -4]
+    optimizer.step(params, {"scale": None, "layers": [None, grads["layers"][1]]})
+    assert numbers(params) == [0, 0, -3, -4]
+
+
+def test_a_parameter_is_no_branch_of_another_with_a_longer_name():
+    params = {"a": np.zeros(1), "ab": np.zeros(1), "a.b": np.zeros(1)}
+    gradstep.SGD(params, learning_rate=1.0).step(params, {"a": None, "ab": np.ones(1), "a.b": np.ones(1)})
+    assert [params[name][0] for name in params] == [0, -1, -1]
+
+
+class Layer(NamedTuple):
+    weight: Any
+    bias: Any
+
+
+class Reversed(NamedTuple):
+    bias: Any
+    weight: Any
+
+
+@pytest.mark.parametrize(
+    ("in_tree", "prefix"),
+    [(lambda layer: layer, ""), (lambda layer: [layer], "0."), (lambda layer: {"x": layer}, "x.")],
+)
+def test_a_named_tuple_goes_by_its_fields(in_tree, prefix):
+    layer = Layer(np.zeros(2), np.zeros(2))
+    optimizer = gradstep.Adam(in_tree(layer), learning_rate=1.0, groups=in_tree(Reversed(bias=1, weight=0)))
+    optimizer.set_value("learning_rate", 0.0, group=1)
+    optimizer.step(in_tree(layer), in_tree(Reversed(bias=np.full(2, 2.0), weight=np.full(2, 1.0))))
+    assert layer.weight == pytest.approx(-1) and not layer.bias.any()
+    assert optimizer.state(f"{prefix}bias", "exp_avg") == pytest.approx(0.2)
+
+
 def test_a_sequence_of_others_is_a_tree_too():
     params = [(np.zeros(2), np.zeros(3)), [np.zeros(1)]]
     optimizer = gradstep.SGD(params, learning_rate=1.0)
@@ -130,14 +175,40 @@ def test_a_sequence_of_others_is_a_tree_too():
 def test_names_are_given_once():
     with pytest.raises(gradstep.InvalidArgument, match="names: are given by the keys of the parameters"):
         gradstep.SGD({"a": np.zeros(2)}, learning_rate=1.0, names=["b"])
+    with pytest.raises(gradstep.InvalidArgument, match=r"'a\.b'"):
+        gradstep.SGD({"a.b": np.zeros(2), "a": {"b": np.zeros(2)}}, learning_rate=1.0)
+
+
+def test_keys_that_are_written_alike_are_one_name():
+    params = {0: np.zeros(2)}
+    optimizer = gradstep.SGD(params, learning_rate=1.0)
+    with pytest.raises(gradstep.InvalidArgument, match="grads: has two entries '0'"):
+        optimizer.step(params, {0: np.ones(2), "0": np.ones(2)})
+    assert not params[0].any()
 
 
 def test_a_handle_without_names_takes_no_dict():
     optimizer = gradstep.SGD([np.zeros(2)], learning_rate=1.0)
+    tree = {"a": np.zeros(2)}
     with pytest.raises(gradstep.InvalidArgument, match="params: expected a sequence of arrays, found dict"):
-        optimizer.step({"a": np.zeros(2)}, {"a": np.zeros(2)})
+        optimizer.step(tree, tree)
+    with pytest.raises(gradstep.InvalidArgument, match="params: expected a sequence of arrays, found dict"):
+        optimizer.update(tree, tree)
+    with pytest.raises(gradstep.InvalidArgument, match="out: expected a sequence of arrays, found mappingproxy"):
+        optimizer.average(out=MappingProxyType(tree))
+    with pytest.raises(gradstep.InvalidArgument, match="grads: expected a sequence of arrays, found dict"):
+        gradstep.Accumulator([np.zeros(2)], steps=1).add(tree)
     with pytest.raises(gradstep.InvalidArgument, match="i: is 'a', expected a number"):
         optimizer.state("a", "momentum_buffer")
+
+
+def test_parameters_without_names_have_no_dict_of_groups():
+    params = [np.zeros(2), np.zeros(2)]
+    text = "expected a sequence, found dict: the parameters are given without names"
+    with pytest.raises(gradstep.InvalidArgument, match=f"groups: {text}"):
+        gradstep.SGD(params, learning_rate=1.0, groups={0: 1, 1: 0})
+    with pytest.raises(gradstep.InvalidArgument, match=f"may_be_unused: {text}"):
+        gradstep.Accumulator(params, steps=1, may_be_unused={0: True, 1: False})
 
 
 def test_names_that_were_given_find_arrays_too():
@@ -159,6 +230,40 @@ def test_parameters_are_added_by_name():
     optimizer.add_parameters({"b": params["b"]})
     optimizer.step({"b": params["b"], "param.0": unnamed[0]}, {"b": np.ones(3), "param.0": np.ones(1)})
     assert params["b"][0] == -2 and unnamed[0][0] == -1
+
+
+def test_added_sequences_go_on_with_the_indices():
+    a, b, c = np.zeros(1), np.zeros(1), np.zeros(1)
+    optimizer = gradstep.SGD([{"w": a}], learning_rate=1.0)
+    optimizer.add_parameters([{"w": b}])
+    optimizer.add_parameters({"scale": c})
+    one = np.ones(1)
+    optimizer.step([a, b, c], [one, one, one])
+    optimizer.step({"scale": c, "0": {"w": a}, "1": {"w": b}}, {"scale": 3 * one, "0": None, "1": {"w": 2 * one}})
+    assert [a[0], b[0], c[0]] == [-1, -3, -4]
+    optimizer = gradstep.SGD([{"w": a}], learning_rate=1.0)
+    optimizer.add_parameters([{"w": b}])
+    optimizer.step([{"w": a}, {"w": b}], [{"w": one}, {"w": one}])
+    assert [a[0], b[0]] == [-2, -4]
+
+
+def test_added_names_are_new():
+    params = {"a": np.zeros(1)}
+    optimizer = gradstep.SGD(params, learning_rate=1.0)
+    with pytest.raises(gradstep.InvalidArgument, match="'a'"):
+        optimizer.add_parameters({"a": np.zeros(1)})
+    optimizer.step(params, {"a": np.ones(1)})
+    assert params["a"][0] == -1
+
+
+def test_an_updater_knows_parameters_that_are_added():
+    params = {"a": np.zeros(1)}
+    optimizer = gradstep.SGD(params, learning_rate=1.0)
+    with gradstep.Updater(optimizer) as updater:
+        params["b"] = np.zeros(1)
+        optimizer.add_parameters({"b": params["b"]})
+        assert updater.push(params, {"b": np.full(1, 2.0), "a": np.ones(1)})
+    assert params["a"][0] == -1 and params["b"][0] == -2
 
 
 def test_an_accumulator_and_an_updater_go_by_names():

@@ -14,7 +14,8 @@ import gradstep
 
 pytest.importorskip("mypy")
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "python"
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples" / "python"
 SETTINGS = """[mypy]
 strict = true
 follow_imports = silent
@@ -42,12 +43,13 @@ PROGRAMS = {
 def test_programs_are_strictly_typed(tmp_path, package):
     if importlib.util.find_spec(package) is None:
         pytest.skip(f"needs {package}")
+    cache = ROOT / "build" / "mypy" / package  # kept, so that the next run is quick
     settings = tmp_path / "mypy.ini"
     settings.write_text(SETTINGS)
     programs = [EXAMPLES / name for name in PROGRAMS[package]]
     places = {str(program.parent) for program in programs} | {str(Path(gradstep.__file__).parents[1])}
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--config-file", settings, "--cache-dir", tmp_path, *programs],
+        [sys.executable, "-m", "mypy", "--config-file", settings, "--cache-dir", cache, *programs],
         capture_output=True,
         text=True,
         env={**os.environ, "MYPYPATH": os.pathsep.join(sorted(places))},

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gradstep import _native
 from gradstep._handle import Handle, Lease
-from gradstep._trees import Names, is_tree, leaves
+from gradstep._trees import Names, is_sequence, is_tree, leaves
 from gradstep.errors import InvalidArgument, Unsupported
 
 
@@ -35,11 +35,14 @@ ArrayTree: TypeAlias = "Array | Mapping[str, ArrayTree] | Sequence[ArrayTree]"
 GradientTree: TypeAlias = "Array | Mapping[str, GradientTree] | Sequence[GradientTree] | None"
 
 Parameters: TypeAlias = Iterable[ArrayTree] | Mapping[str, ArrayTree]
-"""What handles are made of: arrays, or a tree of dicts, lists and tuples, whose keys are the parameters' names."""
+"""What handles are made of: arrays, or a tree of dicts, lists and tuples, whose keys are the parameters' names.
+
+NamedTuples' keys are the names of their fields.
+"""
 Arrays: TypeAlias = ValuesView[Array] | Mapping[str, ArrayTree] | Sequence[ArrayTree]
 """What calls take: arrays in the order of the parameters, or a tree of the same names in any order."""
 Gradients: TypeAlias = ValuesView[Array | None] | Mapping[str, GradientTree] | Sequence[GradientTree]
-"""None stands for a parameter without a gradient this time."""
+"""None stands for a parameter, or a branch of a tree, without a gradient this time."""
 
 Groups: TypeAlias = Iterable[int] | Mapping[str, int]
 Flags: TypeAlias = bool | Iterable[bool] | Mapping[str, bool]
@@ -58,26 +61,36 @@ def schema(
     groups: Groups | None = None,
     may_be_unused: Flags = False,
     parts: Iterable[Part | None] | None = None,
+    first: int = 0,
 ) -> Schema:
-    """What the C library's `parameters, n` are made of. `may_be_unused` marks all parameters, or each on its own."""
+    """What the C library's `parameters, n` are made of.
+
+    may_be_unused: marks all parameters, or each on its own.
+    first: the index of the first entry of a list or tuple, for its name.
+    """
     if isinstance(names, (str, bytes)):
         raise InvalidArgument(f"names: is the {type(names).__name__} {names!r}, expected one str for each parameter")
     known = None if names is None else Names(names)
     if is_tree(parameters):
         if known is not None:
             raise InvalidArgument("names: are given by the keys of the parameters, expected None")
-        found = list(leaves(parameters))
-        known = Names((name for name, _ in found), isinstance(parameters, (list, tuple)))
+        found = list(leaves(parameters, first=first))
+        known = Names((name for name, _ in found), len(parameters) if is_sequence(parameters) else 0)  # type: ignore[arg-type]
         parameters = [array for _, array in found]
     if known is not None:
         groups, may_be_unused = known.ordered("groups", groups), known.ordered("may_be_unused", may_be_unused)
+    for argument, given in (("groups", groups), ("may_be_unused", may_be_unused)):
+        if isinstance(given, Mapping):
+            raise InvalidArgument(
+                f"{argument}: expected a sequence, found {type(given).__name__}: the parameters are given without names"
+            )
     is_array = isinstance(parameters, (np.ndarray, SupportsDLPack))
     arrays = parameters if is_array or isinstance(parameters, (list, tuple)) else list(parameters)
     flags = [may_be_unused] * len(arrays) if isinstance(may_be_unused, (bool, np.bool_)) else list(may_be_unused)  # type: ignore[arg-type]
     return (
         arrays,  # type: ignore[return-value]  # a lone array is for the C side to refuse, by name
         known,
-        None if groups is None else list(groups),  # type: ignore[arg-type]  # a dict without names is for the C side
+        None if groups is None else list(groups),  # type: ignore[arg-type]
         flags if any(flags) else None,
         None if parts is None else list(parts),
     )

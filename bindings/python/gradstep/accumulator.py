@@ -110,7 +110,8 @@ class Accumulator(SavedState, Named):
         None in the place of a gradient: that parameter has none. None for all of them: rows alone.
         """
         weight = real("weight", weight)
-        grads = self._ordered("grads", grads)
+        if self._names is not None:
+            grads = self._names.ordered("grads", grads)
         if self._rows:
             ready = self._handle.call(_native.accumulator_add_ex, grads, self._rows, weight)
             self._rows.clear()

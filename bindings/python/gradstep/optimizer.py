@@ -220,8 +220,10 @@ class Optimizer(SavedState, Named):
         On a device the step is queued on the current stream of the arrays' package. Only one with any of these options
         is waited for, for its result; one with an outcome is not, and returns (True, NaN, NaN) whatever it will do.
         """
-        if self._names is not None:
-            parameters, grads = self._names.ordered("params", parameters), self._names.ordered("grads", grads)
+        names = self._names
+        # Two lists, the quickest, are in order already.
+        if names is not None and (type(grads) is not list or type(parameters) is not list or names.branches):
+            parameters, grads = names.ordered("params", parameters), names.ordered("grads", grads)
         if not options and grad_scale == 1.0 and not max_norm:
             if self._handle.stream is None:  # without the detour, which would take a third of a small step's time
                 _native.optimizer_step(self._pointer, parameters, grads, None)
@@ -335,10 +337,13 @@ class Optimizer(SavedState, Named):
     ) -> None:
         """Appends parameters, whose state starts at zero.
 
+        parameters: as in the constructor; their names must be new. The indices of a list or tuple go on where those of
+            the first ended, if it had names too: [{"w": b}] after [{"w": a}] is "1.w".
         may_be_unused: parameters that a sharded step leaves alone where no rank has a gradient for them; others are
             stepped by zeros. parts: see of_parts().
         """
-        self._append(schema(parameters, names, groups, may_be_unused, parts))
+        first = 0 if self._names is None else self._names.branches
+        self._append(schema(parameters, names, groups, may_be_unused, parts, first))
 
     def _append(self, described: Schema) -> None:
         had = self.group_count

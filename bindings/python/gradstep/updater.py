@@ -71,7 +71,7 @@ class UpdaterOptions(TypedDict, total=False):
 
 
 @documented(UpdaterOptions, _native.updater_options)
-class Updater(SavedState, Named):
+class Updater(SavedState):
     """Adds micro-batches, and at the end of each window reduces over the ranks and steps the parameters.
 
     accumulator: None = every push is a window. reducer: None = no network.
@@ -117,7 +117,8 @@ class Updater(SavedState, Named):
             poll=_native.updater_poll,
         )
         self._pointer = self._handle.pointer
-        self._names = optimizer._names
+        self._optimizer = optimizer
+        """Knows the parameters' names, and may get more of them."""
         self._driven = (optimizer._handle, None if reducer is None else reducer._handle, outer and outer._handle)
         """What keeps the arrays that they were lent."""
         self._lent: list[object] = [] if reducer is None else reducer._lent
@@ -137,8 +138,10 @@ class Updater(SavedState, Named):
     def push(self, parameters: Arrays, grads: Gradients, weight: float = 1.0) -> bool:
         """Adds a micro-batch. True when this stepped the parameters. Collective when it ends a window."""
         weight = real("weight", weight)
-        if self._names is not None:
-            parameters, grads = self._names.ordered("params", parameters), self._names.ordered("grads", grads)
+        names = self._optimizer._names
+        # Two lists, the quickest, are in order already.
+        if names is not None and (type(grads) is not list or type(parameters) is not list or names.branches):
+            parameters, grads = names.ordered("params", parameters), names.ordered("grads", grads)
         if self._handle.stream is None:  # without the detour
             return _native.updater_push(self._pointer, parameters, grads, weight, None)
         return self._handle.call(_native.updater_push, parameters, grads, weight)
@@ -148,7 +151,7 @@ class Updater(SavedState, Named):
 
         Without an accumulator it ends the window that pushes of the reducer have begun, and steps.
         """
-        applied: bool = self._handle.call(_native.updater_flush, self._ordered("params", parameters))
+        applied: bool = self._handle.call(_native.updater_flush, self._optimizer._ordered("params", parameters))
         self._lent.clear()
         return applied
 
@@ -157,7 +160,7 @@ class Updater(SavedState, Named):
 
         None only drops the reducer.
         """
-        arrays = self._ordered("params", parameters)
+        arrays = self._optimizer._ordered("params", parameters)
         self._handle.call(_native.updater_recover, None if comm is None else comm._pointer, arrays)
         self._driven = (self._driven[0], None, self._driven[2])  # the reducer is another one now
 

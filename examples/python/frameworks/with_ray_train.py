@@ -39,7 +39,7 @@ def train() -> None:
 
 
 def main() -> None:
-    ray.init(num_cpus=WORKERS, include_dashboard=False)
+    ray.init(num_cpus=WORKERS + 1, include_dashboard=False)  # the trainer may take one, too
     with tempfile.TemporaryDirectory() as folder:
         # docs:begin trainer
         trainer = TorchTrainer(

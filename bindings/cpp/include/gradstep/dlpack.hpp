@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// dlpack.hpp: DLPack's tensors as the library sees them. No dlpack.h is included: the structs of any that the program
-// has will do, those of PyTorch and Debian among them.
+// dlpack.hpp: DLPack's tensors as the library sees them. No dlpack.h is included: the structs of any from DLPack 0.6 on
+// will do, those of PyTorch and Debian among them.
 #pragma once
 
 #include <cstdint>
 #include <gradstep/tensor.hpp>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace gradstep::inline cpp_v0 {
 
@@ -45,9 +46,10 @@ using DlpackOwner = std::unique_ptr<T, DlpackDeleter>;
 
 namespace detail {
 
-/// The version of DLManagedTensorVersioned whose fields are read here, and its flag of read-only memory.
+/// The version of DLManagedTensorVersioned whose fields are read here, and its flags of read-only and of copied memory.
 inline constexpr std::uint32_t kDlpackMajorVersion = 1;
 inline constexpr std::uint64_t kDlpackReadOnly = 1;
+inline constexpr std::uint64_t kDlpackIsCopied = 2;
 
 template <class Void, DlpackTensor T>
 BasicTensor<Void> tensor_of_dlpack(const T& tensor) {
@@ -57,9 +59,14 @@ BasicTensor<Void> tensor_of_dlpack(const T& tensor) {
     throw InvalidArgument("tensor: shape is NULL, expected " + std::to_string(tensor.ndim) + " numbers");
   }
   const auto numbers = [&](const std::int64_t* first) { return first ? Shape(first, first + tensor.ndim) : Shape(); };
+  Shape shape = numbers(tensor.shape);
   char* data = static_cast<char*>(tensor.data);
-  if (data != nullptr) data += tensor.byte_offset;
-  return {data, gradstep_dtype{tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes}, numbers(tensor.shape),
+  if (data != nullptr) {
+    data += tensor.byte_offset;
+  } else if (const std::size_t count = checked_element_count(shape); count > 0) {
+    throw InvalidArgument("tensor: data is NULL, expected the address of " + std::to_string(count) + " elements");
+  }
+  return {data, gradstep_dtype{tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes}, std::move(shape),
           gradstep_device{static_cast<std::int32_t>(tensor.device.device_type), tensor.device.device_id},
           numbers(tensor.strides)};
 }
@@ -79,8 +86,8 @@ void check_dlpack_version(const T& managed) {
 }  // namespace detail
 
 /// The memory that a DLTensor shows, which must stay until the call that gets it has returned; its shape is copied.
-/// nullptr, an absent gradient, is no tensor. Throws InvalidArgument for a shape that is missing or negative. The call
-/// that gets the tensor looks at its elements and its device.
+/// nullptr, an absent gradient, is no tensor. Throws InvalidArgument for a shape that is missing or negative, and for
+/// elements without an address. The call that gets the tensor looks at its elements and its device.
 template <DlpackTensor T>
 [[nodiscard]] Tensor tensor_of(const T* tensor) {
   if (tensor == nullptr) return nullptr;
@@ -102,7 +109,8 @@ template <DlpackManaged T>
   return detail::tensor_of_dlpack<const void>(managed->dl_tensor);
 }
 
-/// What may be written. Throws InvalidArgument also where the managed tensor is flagged read-only.
+/// What may be written. Throws InvalidArgument also where the managed tensor is flagged read-only, or as a copy: the
+/// exporter would not see what is written.
 template <DlpackManaged T>
 [[nodiscard]] Tensor tensor_of(const T* managed) {
   if (managed == nullptr) return nullptr;
@@ -110,6 +118,9 @@ template <DlpackManaged T>
   if constexpr (requires { managed->flags; }) {
     if ((managed->flags & detail::kDlpackReadOnly) != 0) {
       throw InvalidArgument("managed: is read-only, expected memory that may be written; const_tensor_of() reads it");
+    }
+    if ((managed->flags & detail::kDlpackIsCopied) != 0) {
+      throw InvalidArgument("managed: is a copy, expected the exporter's own memory; const_tensor_of() reads it");
     }
   }
   return detail::tensor_of_dlpack<void>(managed->dl_tensor);

@@ -53,6 +53,7 @@ namespace gradstep::inline cpp_v0 {
 /// What a step writes: module.parameters().
 [[nodiscard]] inline TensorList tensors_of(at::TensorList tensors) {
   TensorList list;
+  list.reserve(tensors.size());
   for (const at::Tensor& tensor : tensors) list.push_back(tensor_of(tensor));
   return list;
 }
@@ -61,6 +62,7 @@ namespace gradstep::inline cpp_v0 {
 /// for each step.
 [[nodiscard]] inline ConstTensorList grads_of(at::TensorList parameters) {
   ConstTensorList list;
+  list.reserve(parameters.size());
   for (const at::Tensor& parameter : parameters) list.push_back(tensor_of(parameter.grad()));
   return list;
 }

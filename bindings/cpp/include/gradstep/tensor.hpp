@@ -181,13 +181,17 @@ class BasicTensorList {
  public:
   BasicTensorList() = default;
   BasicTensorList(std::initializer_list<BasicTensor<Void>> tensors) {
+    reserve(tensors.size());
     for (const auto& tensor : tensors) push_back(tensor);
   }
   void push_back(BasicTensor<Void> tensor) {
-    // The C structs point into the tensors, which move: so these are shown anew.
     tensors_.push_back(std::move(tensor));
-    c_.resize(tensors_.size());
-    for (std::size_t i = 0; i < c_.size(); ++i) c_[i] = tensors_[i].c();
+    c_.push_back(tensors_.back().c());
+  }
+  /// Makes room for `n` tensors in all.
+  void reserve(std::size_t n) {
+    tensors_.reserve(n);
+    c_.reserve(n);
   }
   BasicTensorList(const BasicTensorList&) = delete;
   BasicTensorList& operator=(const BasicTensorList&) = delete;
@@ -206,6 +210,8 @@ class BasicTensorList {
   }
 
  private:
+  // The C structs point to the tensors' shapes, which stay where they are when tensors move, and only then.
+  static_assert(std::is_nothrow_move_constructible_v<BasicTensor<Void>>);
   std::vector<BasicTensor<Void>> tensors_;
   std::vector<gradstep_tensor> c_;
 };
