@@ -29,6 +29,7 @@
 //! nothing is copied. A tensor that something else still has, a clone of the module say, is copied by burn, and one of
 //! a device is copied to the host and back.
 
+use std::any::Any;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -60,7 +61,7 @@ macro_rules! of_dtype {
 ///
 /// # Errors
 /// [`Error::Unsupported`]: the named parameter is of a dtype that gradstep has not. [`Error::InvalidArgument`]: none
-/// requires gradients, or one is there under two paths.
+/// requires gradients, or two of them have one id, as clones do.
 pub fn parameters<M: Module>(module: &M) -> Result<Vec<Parameter>> {
     Ok(Found::of(module)?.schema)
 }
@@ -71,7 +72,6 @@ pub fn parameters<M: Module>(module: &M) -> Result<Vec<Parameter>> {
 /// reduces the gradients of several ranks.
 #[derive(Debug)]
 pub struct Trainer {
-    ids: Vec<ParamId>,
     paths: Vec<String>,
     updater: Updater,
 }
@@ -82,8 +82,8 @@ impl Trainer {
     /// # Errors
     /// As [`parameters`], [`Optimizer::new`], [`crate::Accumulator::new`] and [`Updater::new`].
     pub fn new<M: Module>(module: &M, config: Config) -> Result<Self> {
-        let Found { ids, paths, schema, .. } = Found::of(module)?;
-        Ok(Self { ids, paths, updater: config.into_updater(&schema)? })
+        let Found { paths, schema, .. } = Found::of(module)?;
+        Ok(Self { paths, updater: config.into_updater(&schema)? })
     }
 
     /// An updater whose parts were made of [`parameters`] of this module.
@@ -91,8 +91,8 @@ impl Trainer {
     /// # Errors
     /// As [`parameters`].
     pub fn from_updater<M: Module>(module: &M, updater: Updater) -> Result<Self> {
-        let Found { ids, paths, .. } = Found::of(module)?;
-        Ok(Self { ids, paths, updater })
+        let Found { paths, .. } = Found::of(module)?;
+        Ok(Self { paths, updater })
     }
 
     /// The updater: counts, and by [`Updater::parts`] the optimizer with its hyper-parameters and state.
@@ -117,22 +117,9 @@ impl Trainer {
         mut module: M,
         gradients: GradientsParams,
     ) -> M {
-        self.set_learning_rate(&learning_rate.into())
-            .and_then(|()| self.push(&mut module, gradients, 1.0))
-            .unwrap_or_else(|error| panic!("{error}"));
+        let stepped = self.push_at(Some(&learning_rate.into()), &mut module, gradients, 1.0);
+        stepped.unwrap_or_else(|error| panic!("{error}"));
         module
-    }
-
-    fn set_learning_rate(&mut self, rates: &ModuleLearningRate) -> Result<()> {
-        let rate_of = |i: usize| rates.lr_from_param(self.ids[i], Some(&self.paths[i]));
-        let rate = rate_of(0);
-        let other = (1..self.ids.len()).find(|&i| rate_of(i) != rate);
-        require(other.is_none(), || {
-            let (i, first) = (other.unwrap_or_default(), &self.paths[0]);
-            let (found, path) = (rate_of(i), &self.paths[i]);
-            format!("learning_rate: is {found} for {path:?}, expected {rate} as for {first:?}; PerParameter takes both")
-        })?;
-        self.updater.parts_mut().optimizer.set_value("learning_rate", None, rate)
     }
 
     /// One micro-batch at the learning rate that the optimizer has; true if the module was stepped. A parameter that has
@@ -141,9 +128,23 @@ impl Trainer {
     /// # Errors
     /// As [`Updater::push`] and [`Trainer::lend`]. [`Error::InvalidArgument`]: a gradient of a parameter that required
     /// none when the trainer was made. [`Error::Unsupported`]: the named gradient is of a dtype that gradstep has not.
-    pub fn push<M: Module>(&mut self, module: &mut M, mut gradients: GradientsParams, weight: f64) -> Result<bool> {
+    pub fn push<M: Module>(&mut self, module: &mut M, gradients: GradientsParams, weight: f64) -> Result<bool> {
+        self.push_at(None, module, gradients, weight)
+    }
+
+    /// At these learning rates, which must be one for all parameters, or at that of the optimizer.
+    fn push_at<M: Module>(
+        &mut self,
+        rates: Option<&ModuleLearningRate>,
+        module: &mut M,
+        mut gradients: GradientsParams,
+        weight: f64,
+    ) -> Result<bool> {
         let (lent, read) = Lent::take(&self.paths, module, Some(&mut gradients))?;
         let updater = &mut self.updater;
+        if let Some(rates) = rates {
+            updater.parts_mut().optimizer.set_value("learning_rate", None, lent.rate_of_all(rates)?)?;
+        }
         lent.with(|parameters| {
             let each = read.iter().zip(&self.paths).map(|(memory, path)| match memory {
                 Some(memory) => memory.seen(&format!("gradient of {path:?}")),
@@ -158,8 +159,8 @@ impl Trainer {
     /// for a broadcast. The parameters are back in the module when this returns, or when `body` panics.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`]: the module has not the parameters that the trainer was made of. [`Error::Unsupported`]:
-    /// the named parameter is of a dtype that gradstep has not. Errors of `body`.
+    /// [`Error::InvalidArgument`]: the module has not the parameters that the trainer was made of, or two of them have one
+    /// id. [`Error::Unsupported`]: the named parameter is of a dtype that gradstep has not. Errors of `body`.
     pub fn lend<M: Module, R, E: From<Error>>(
         &mut self,
         module: &mut M,
@@ -194,7 +195,9 @@ type Create = dyn Fn(&Context, &[Parameter]) -> Result<Optimizer> + Send + Sync;
 ///
 /// burn hands over one parameter at a time, with the learning rate of its group. So what looks at all parameters is not
 /// here: a norm over all of them, micro-batches, ranks; [`Trainer`] has these. States are in burn's records, which
-/// load what they hold into an optimizer of the same rule.
+/// load what they hold into an optimizer of the same rule. burn does not say which parameter it hands over, so the random
+/// bits of `stochastic_rounding` are those of one name: equal for all parameters, by element and step. [`Trainer`]'s
+/// differ by path.
 ///
 /// ```no_run
 /// use burn_optim::ModuleOptimizer;
@@ -206,7 +209,7 @@ type Create = dyn Fn(&Context, &[Parameter]) -> Result<Optimizer> + Send + Sync;
 /// ```
 ///
 /// Errors of gradstep are panics with its text, since `step` of the trait returns none: an option outside its range, a
-/// dtype that gradstep has not, a rule without a `learning_rate`, or a record of another rule.
+/// dtype that gradstep has not, a rule without a `learning_rate`, or a record of another rule or with other data.
 #[derive(Clone)]
 pub struct PerParameter {
     context: Arc<Context>,
@@ -319,7 +322,13 @@ impl RecordState for State {
 
     fn state_unflatten(prefix: &str, source: &mut StateSource, _: &Device) -> Option<Self> {
         let data = source.take_tensor(prefix, LEAF)?;
-        Some(Self(Held::Saved(data.as_slice::<u8>().ok()?.to_vec())))
+        let bytes = data.as_slice::<u8>().unwrap_or_else(|error| {
+            panic!(
+                "state {LEAF:?} of parameter {prefix}: dtype is {:?}, expected U8 as gradstep saves: {error:?}",
+                data.dtype()
+            )
+        });
+        Some(Self(Held::Saved(bytes.to_vec())))
     }
 }
 
@@ -329,7 +338,7 @@ struct Found {
     path: Vec<String>,
     paths: Vec<String>,
     schema: Vec<Parameter>,
-    ids: Vec<ParamId>,
+    ids: HashMap<ParamId, usize>,
     error: Option<Error>,
 }
 
@@ -349,12 +358,8 @@ impl Found {
     fn add<const D: usize>(&mut self, param: &Param<Tensor<D>>) -> Result<()> {
         let path = self.path.join(".");
         let dtype = dtype_of(&format!("parameter {path:?}"), param.dtype())?;
-        let other = self.ids.iter().position(|&id| id == param.id);
-        require(other.is_none(), || {
-            let other = &self.paths[other.unwrap_or_default()];
-            format!("parameter {path:?}: the parameter {other:?} again, expected each once")
-        })?;
-        self.ids.push(param.id);
+        let other = self.ids.insert(param.id, self.paths.len());
+        require_own_id(&path, other.map(|i| self.paths[i].as_str()))?;
         self.schema.push(Parameter::new(&param.shape()).name(&path).dtype(dtype));
         self.paths.push(path);
         Ok(())
@@ -377,8 +382,17 @@ impl ModuleVisitor for Found {
     }
 }
 
-/// What a tensor has beside its values.
-struct Setting {
+/// Gradients are known by their parameter's id: two parameters of one id would have one gradient.
+fn require_own_id(path: &str, other: Option<&str>) -> Result<()> {
+    require(other.is_none(), || {
+        let other = other.unwrap_or_default();
+        format!("parameter {path:?}: has the id of {other:?}, expected one of its own, by which gradients are known")
+    })
+}
+
+/// What a parameter has beside its values.
+struct Setting<'a> {
+    path: &'a str,
     id: ParamId,
     device: Device,
     requires_grad: bool,
@@ -386,20 +400,39 @@ struct Setting {
     checkpointing: Option<GradientCheckpointingStrategy>,
 }
 
-/// A parameter's memory, once nothing else has the tensor.
-type Read = Box<dyn FnOnce() -> Memory>;
+/// A parameter's tensor, of any rank.
+trait AnyTensor {
+    /// Its memory, once nothing else has the tensor.
+    fn read(self: Box<Self>) -> Memory;
+
+    /// Itself, to become a `Tensor<D>` again.
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
+
+impl<const D: usize> AnyTensor for Tensor<D> {
+    fn read(self: Box<Self>) -> Memory {
+        Memory::of(self.into_data())
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
 
 /// Takes the tensors of a module, and leaves empty ones.
-struct Take<'a> {
+struct Take<'a, 'g> {
     path: Vec<String>,
     wanted: HashMap<&'a str, usize>,
-    gradients: Option<&'a mut GradientsParams>,
-    taken: Vec<Option<(Setting, Read)>>,
+    gradients: Option<&'g mut GradientsParams>,
+    ids: HashMap<ParamId, &'a str>,
+    taken: Vec<Option<(Setting<'a>, Box<dyn AnyTensor>)>>,
     read: Vec<Option<Memory>>,
+    /// Parameters that are not wanted, but may have a gradient: those with the id of a wanted one have none.
+    others: Vec<(ParamId, String)>,
     error: Option<Error>,
 }
 
-impl ModuleMapper for Take<'_> {
+impl ModuleMapper for Take<'_, '_> {
     fn enter_module(&mut self, name: &str, _: &str) {
         self.path.push(name.to_owned());
     }
@@ -410,14 +443,17 @@ impl ModuleMapper for Take<'_> {
 
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         let path = self.path.join(".");
-        let gradient = self.gradients.as_mut().and_then(|gradients| gradients.remove::<D>(param.id));
-        let Some(&index) = self.wanted.get(path.as_str()) else {
-            if gradient.is_some() {
-                let text = format!("parameter {path:?}: has a gradient, but required none when the trainer was made");
-                self.error.get_or_insert(Error::InvalidArgument(text));
+        let Some((&path, &index)) = self.wanted.get_key_value(path.as_str()) else {
+            if self.gradients.as_ref().is_some_and(|gradients| gradients.get::<D>(param.id).is_some()) {
+                self.others.push((param.id, path));
             }
             return param;
         };
+        if let Err(error) = require_own_id(path, self.ids.insert(param.id, path)) {
+            self.error.get_or_insert(error);
+            return param;
+        }
+        let gradient = self.gradients.as_mut().and_then(|gradients| gradients.remove::<D>(param.id));
         self.read[index] = gradient.map(|gradient| Memory::of(gradient.inner().into_data()));
         let (id, tensor, mapper) = param.consume();
         let (requires_grad, is_distributed) = (tensor.is_require_grad(), tensor.is_distributed());
@@ -425,23 +461,48 @@ impl ModuleMapper for Take<'_> {
         let tensor = tensor.inner();
         let device = tensor.device();
         let empty = Tensor::empty([0; D], &device);
-        let setting = Setting { id, device, requires_grad, is_distributed, checkpointing };
-        self.taken[index] = Some((setting, Box::new(|| Memory::of(tensor.into_data()))));
+        let setting = Setting { path, id, device, requires_grad, is_distributed, checkpointing };
+        self.taken[index] = Some((setting, Box::new(tensor)));
         Param::from_mapped_value(id, empty, mapper)
     }
 }
 
-/// Puts the tensors back.
-struct Put(HashMap<ParamId, (Setting, Memory)>);
+/// A parameter outside its module.
+enum Part {
+    Tensor(Box<dyn AnyTensor>),
+    Memory(Memory),
+}
 
-impl ModuleMapper for Put {
+/// Puts the tensors back.
+struct Put<'a> {
+    path: Vec<String>,
+    parts: HashMap<&'a str, (Setting<'a>, Part)>,
+}
+
+impl ModuleMapper for Put<'_> {
+    fn enter_module(&mut self, name: &str, _: &str) {
+        self.path.push(name.to_owned());
+    }
+
+    fn exit_module(&mut self, _: &str, _: &str) {
+        self.path.pop();
+    }
+
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
-        let Some((setting, Memory { data, .. })) = self.0.remove(&param.id) else {
+        let Some((setting, part)) = self.parts.remove(self.path.join(".").as_str()) else {
             return param;
         };
+        let mut tensor = match part {
+            Part::Memory(Memory { data, .. }) => {
+                let dtype = data.dtype();
+                Tensor::from_data(data, (&setting.device, dtype))
+            }
+            Part::Tensor(tensor) => match tensor.into_any().downcast::<Tensor<D>>() {
+                Ok(tensor) => *tensor,
+                Err(_) => return param,
+            },
+        };
         let (id, _, mapper) = param.consume();
-        let dtype = data.dtype();
-        let mut tensor = Tensor::from_data(data, (&setting.device, dtype));
         if let Some(strategy) = setting.checkpointing {
             tensor = tensor.autodiff().with_gradient_checkpointing_strategy(strategy);
         }
@@ -457,9 +518,10 @@ impl ModuleMapper for Put {
 
 /// The parameters' memory, outside the module until this is dropped.
 struct Lent<'a, M: Module> {
-    paths: &'a [String],
     module: &'a mut M,
-    memory: Vec<(Setting, Memory)>,
+    memory: Vec<(Setting<'a>, Memory)>,
+    /// The parameters behind those of `memory`.
+    unread: std::vec::IntoIter<(Setting<'a>, Box<dyn AnyTensor>)>,
 }
 
 impl<'a, M: Module> Lent<'a, M> {
@@ -469,38 +531,81 @@ impl<'a, M: Module> Lent<'a, M> {
         module: &'a mut M,
         gradients: Option<&mut GradientsParams>,
     ) -> Result<(Self, Vec<Option<Memory>>)> {
+        let (mut lent, read) = Self::take_tensors(paths, module, gradients)?;
+        lent.read();
+        Ok((lent, read))
+    }
+
+    fn take_tensors(
+        paths: &'a [String],
+        module: &'a mut M,
+        gradients: Option<&mut GradientsParams>,
+    ) -> Result<(Self, Vec<Option<Memory>>)> {
         let mut take = Take {
             path: Vec::new(),
             wanted: paths.iter().enumerate().map(|(i, path)| (path.as_str(), i)).collect(),
             gradients,
+            ids: HashMap::new(),
             taken: paths.iter().map(|_| None).collect(),
             read: paths.iter().map(|_| None).collect(),
+            others: Vec::new(),
             error: None,
         };
         let emptied = module.clone().map(&mut take);
         if let Some(error) = take.error {
             return Err(error);
         }
+        let other = take.others.iter().find(|(id, _)| !take.ids.contains_key(id));
+        require(other.is_none(), || {
+            let path = other.map_or("", |(_, path)| path);
+            format!("parameter {path:?}: has a gradient, but required none when the trainer was made")
+        })?;
         let missing = take.taken.iter().position(Option::is_none);
         require(missing.is_none(), || {
             format!("module: has no parameter {:?}, which the trainer was made of", paths[missing.unwrap_or_default()])
         })?;
         *module = emptied; // and nothing but `taken` has the tensors
-        let memory = take.taken.into_iter().flatten().map(|(setting, read)| (setting, read())).collect();
-        Ok((Self { paths, module, memory }, take.read))
+        let taken: Vec<_> = take.taken.into_iter().flatten().collect();
+        Ok((Self { module, memory: Vec::with_capacity(taken.len()), unread: taken.into_iter() }, take.read))
+    }
+
+    /// Reads the tensors. One that burn panics for is lost, and stays empty in the module.
+    fn read(&mut self) {
+        for (setting, tensor) in self.unread.by_ref() {
+            self.memory.push((setting, tensor.read()));
+        }
+    }
+
+    /// The learning rate, which must be one for all parameters.
+    fn rate_of_all(&self, rates: &ModuleLearningRate) -> Result<LearningRate> {
+        let rate_of = |setting: &Setting<'_>| rates.lr_from_param(setting.id, Some(setting.path));
+        let (first, _) = &self.memory[0];
+        let rate = rate_of(first);
+        for (setting, _) in &self.memory {
+            let found = rate_of(setting);
+            require(found == rate, || {
+                let (path, first) = (setting.path, first.path);
+                format!(
+                    "learning_rate: is {found} for {path:?}, expected {rate} as for {first:?}; PerParameter takes both"
+                )
+            })?;
+        }
+        Ok(rate)
     }
 
     fn with<R, E: From<Error>>(mut self, body: impl FnOnce(&mut [TensorMut<'_>]) -> Result<R, E>) -> Result<R, E> {
-        let each = self.memory.iter_mut().zip(self.paths);
-        let tensors = each.map(|((_, memory), path)| memory.written(&format!("parameter {path:?}")));
+        let each = self.memory.iter_mut();
+        let tensors = each.map(|(setting, memory)| memory.written(&format!("parameter {:?}", setting.path)));
         body(&mut tensors.collect::<Result<Vec<_>>>()?)
     }
 }
 
 impl<M: Module> Drop for Lent<'_, M> {
     fn drop(&mut self) {
-        let memory = self.memory.drain(..).map(|(setting, memory)| (setting.id, (setting, memory)));
-        *self.module = self.module.clone().map(&mut Put(memory.collect()));
+        let read = self.memory.drain(..).map(|(setting, memory)| (setting, Part::Memory(memory)));
+        let unread = self.unread.by_ref().map(|(setting, tensor)| (setting, Part::Tensor(tensor)));
+        let parts = read.chain(unread).map(|(setting, part)| (setting.path, (setting, part))).collect();
+        *self.module = self.module.clone().map(&mut Put { path: Vec::new(), parts });
     }
 }
 
@@ -550,4 +655,41 @@ impl<T: crate::Element + burn_core::tensor::Element> Element for T {}
 
 fn unreadable(what: &str, error: &impl std::fmt::Debug) -> Error {
     Error::Unsupported(format!("{what}: {error:?}"))
+}
+
+#[cfg(all(test, feature = "burn-tests"))]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+
+    struct Unreadable;
+
+    impl AnyTensor for Unreadable {
+        fn read(self: Box<Self>) -> Memory {
+            panic!("the device is lost")
+        }
+
+        fn into_any(self: Box<Self>) -> Box<dyn Any> {
+            self
+        }
+    }
+
+    #[test]
+    fn what_can_be_read_is_back_after_a_panic_of_burn() {
+        let device = Device::flex().autodiff();
+        let mut module: Vec<_> =
+            (0..4).map(|i| Param::from_tensor(Tensor::<1>::from_floats([i as f32], &device))).collect();
+        let paths = Found::of(&module).unwrap().paths;
+        let (mut lent, _) = Lent::take_tensors(&paths, &mut module, None).unwrap();
+        let mut unread: Vec<_> = lent.unread.by_ref().collect();
+        unread[1].1 = Box::new(Unreadable);
+        lent.unread = unread.into_iter();
+        assert!(catch_unwind(AssertUnwindSafe(move || lent.read())).is_err());
+        for (i, parameter) in module.iter().enumerate().filter(|&(i, _)| i != 1) {
+            assert_eq!(parameter.val().into_data(), TensorData::from([i as f32]));
+            assert!(parameter.is_require_grad());
+        }
+        assert_eq!(module[1].shape().num_elements(), 0);
+    }
 }
