@@ -26,7 +26,10 @@ Optimisers.setup(rules::Rules, model; options...) = Gradstep.setup(rules, model;
 Optimisers.setup(rule::WholeModel, model; options...) = Gradstep.setup(rule.rules, model; options...)
 
 Optimisers.update!(optimizer::Optimizer, model, grads) = Gradstep.update!(optimizer, model, grads)
-Optimisers.update(optimizer::Optimizer, model, grads) = Gradstep.update!(deepcopy(optimizer), deepcopy(model), grads)
+function Optimisers.update(optimizer::Optimizer, model, grads)
+    Gradstep.check_copyable(model)
+    return Gradstep.update!(deepcopy(optimizer), deepcopy(model), grads)
+end
 
 Optimisers.adjust!(optimizer::Optimizer, eta::Real) = (Gradstep.adjust!(optimizer, eta); nothing)
 Optimisers.adjust!(optimizer::Optimizer; changes...) = (Gradstep.adjust!(optimizer; changes...); nothing)

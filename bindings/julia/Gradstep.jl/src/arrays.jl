@@ -68,13 +68,18 @@ end
 Base.size(tensor::Tensor) = tensor.size
 Base.strides(tensor::Tensor) = tensor.strides
 Base.stride(tensor::Tensor, axis::Integer) = tensor.strides[axis]
-Base.pointer(tensor::Tensor) = tensor.address
+Base.unsafe_convert(::Type{Ptr{T}}, tensor::Tensor{T}) where {T} = tensor.address
 Base.show(io::IO, tensor::Tensor) =
     print(io, "Gradstep.Tensor{", eltype(tensor), "}(", repr(UInt(tensor.address)), ", ", tensor.size, ")")
 Base.show(io::IO, ::MIME"text/plain", tensor::Tensor) = show(io, tensor) # and no elements, which a device may have
 
 device_of(::AbstractArray) = CPU
 device_of(tensor::Tensor) = tensor.device
+device_of(array::PermutedDimsArray) = device_of(parent(array))
+
+"""Whether the elements are those of a Tensor, which Julia can neither read nor copy."""
+is_by_address(::Tensor) = true
+is_by_address(array) = parent(array) !== array && is_by_address(parent(array))
 
 """Whether the elements are at an address, at fixed distances."""
 is_strided(::Union{Array, Tensor}) = true

@@ -69,6 +69,7 @@ joined(path, name) = isempty(path) ? string(name) : string(path, ".", name)
 
 """The skeleton of `x`, which lies in each of `around`; its arrays are added to `found`."""
 function skeleton(array::AbstractArray{<:Number}, found, path, around)
+    eltype(array) <: Integer && !isempty(path) && return nothing # indices or a mask, say, which are not trained
     push!(found, Found(array, path))
     return Leaf(length(found))
 end
@@ -86,6 +87,16 @@ function skeleton(x, found, path, around)
     end
     pop!(around)
     return tree
+end
+
+"""Refuses a model of which `deepcopy` would step the caller's own memory."""
+function check_copyable(model)
+    found = Found[]
+    skeleton(model, found, "", [])
+    for (i, each) in enumerate(found)
+        is_by_address(each.array) && bad_argument(
+            place("model", i, each.path), ": is a ", typeof(each.array), ", whose memory cannot be copied; use update!")
+    end
 end
 
 is_flat(skeleton) = skeleton isa Leaf || (!(skeleton isa NamedTuple) && skeleton !== nothing && all(is_leaf, skeleton))
@@ -167,23 +178,24 @@ mutable struct Role
     argument::String
     is_optional::Bool # nothing is no gradient
     is_exact::Bool # the model's own eltype, else any float
+    is_written::Bool # else a copy will do
     bound::Vector{Any} # arrays whose tensors were filled
 end
 
-Role(argument, is_optional, is_exact) = Role(argument, is_optional, is_exact, [])
+Role(argument, is_optional, is_exact, is_written) = Role(argument, is_optional, is_exact, is_written, [])
 
-const PARAMETERS = Role("model", false, true)
-const GRADIENTS = Role("grads", true, false)
-const RESULTS = Role("results", true, false)
-const UPDATES = Role("updates", false, true)
+const PARAMETERS = Role("model", false, true, true)
+const GRADIENTS = Role("grads", true, false, false)
+const RESULTS = Role("results", true, false, true)
+const UPDATES = Role("updates", false, true, true)
 
 """
 Fills `tensors` with the arrays of `values`, or of the part of it that `tree` is a skeleton of. Returns these arrays, which
-the caller keeps while C uses them: `children`, or a vector of arrays, may have made them just now.
+the caller keeps while C uses them: `children`, a vector of arrays, or a copy may have made them just now.
 """
 @inline function bind!(tensors::Tensors, schema::Schema, values, role::Role, tree = schema.skeleton)
     bound = sizehint!([], length(schema))
-    walk!(tensors, schema, tree, values, Role(role.argument, role.is_optional, role.is_exact, bound))
+    walk!(tensors, schema, tree, values, Role(role.argument, role.is_optional, role.is_exact, role.is_written, bound))
     return bound
 end
 
@@ -265,12 +277,18 @@ end
     bad_argument(role.argument, ": ", length(values), " entries, the model has ", length(tree))
 
 @inline function bind_array!(tensors, schema, i, array::AbstractArray, role)
-    is_strided(array) || check_layout(array, place(role.argument, schema, i))
     has_size(schema, i, array) || refuse_size(schema, i, array, role)
     has_dtype(schema, i, array, role) || refuse_dtype(schema, i, array, role)
+    is_strided(array) || return bind_copy!(tensors, schema, i, array, role)
     push!(role.bound, array)
     show!(tensors, i, array, shape_of(schema, i), schema.begins[i])
     return nothing
+end
+
+"""A gradient without addresses, an adjoint say, is copied."""
+@noinline function bind_copy!(tensors, schema, i, array, role)
+    (role.is_written || is_by_address(array)) && check_layout(array, place(role.argument, schema, i))
+    return bind_array!(tensors, schema, i, collect(array), role)
 end
 
 @inline function has_size(schema, i, array::AbstractArray{T, N}) where {T, N}

@@ -70,17 +70,35 @@ end
     @test refused((a = ones(Float32, 2), b = ones(Float32, 2, 3))) == "grads[2] (b): size is (2, 3), expected (3, 2)"
     @test refused((a = ones(2),)) == "grads[1] (a): eltype is Float64, expected a float of at most 32 bits"
     @test refused((a = ones(Int32, 2),)) == "grads[1] (a): eltype is Int32, expected a float of at most 32 bits"
-    @test occursin("expected an Array or a strided view", refused((b = ones(Float32, 2, 3)',)))
-    @test occursin("expected an Array or a strided view", refused((a = view(ones(Float32, 4), [1, 3]),)))
+    scattered = (a = view(zeros(Float32, 4), [1, 3]), b = zeros(Float32, 2, 3)')
+    @test occursin("model[1] (a): is a SubArray", says(() -> update!(optimizer, scattered, nothing)))
+    @test occursin("expected an Array or a strided view", says(() -> setup(SGD(1), scattered)))
+    @test occursin("results[1] (a): is a SubArray", says(() -> reduce!(Reducer(self_communicator(), model), scattered)))
     @test refused((a = 1f0,)) == "grads[1] (a): is a Float32, expected an array"
     @test refused((c = ones(Float32, 2),)) == "grads: has a c, the model has none"
     @test says(() -> update!(optimizer, (a = model.a,), nothing)) == "model[2] (b): is a Nothing, expected an array"
     @test says(() -> update!(optimizer, (a = zeros(2), b = model.b), nothing)) ==
           "model[1] (a): eltype is Float64, expected Float32"
-    @test says(() -> setup(SGD(1), (zeros(Float32, 2), [1, 2]))) ==
-          "model[2]: eltype is Int64, expected Float16, Float32 or Float64"
+    @test says(() -> setup(SGD(1), (zeros(Float32, 2), [1im, 2]))) ==
+          "model[2]: eltype is Complex{Int64}, expected Float16, Float32 or Float64"
+    @test says(() -> setup(SGD(1), [1, 2])) == "model[1]: eltype is Int64, expected Float16, Float32 or Float64"
     @test says(() -> setup(SGD(1), (zeros(Float32, 2), Dict(:a => [1f0])))) isa String
     @test all(iszero, model.a) && all(iszero, model.b) && step_count(optimizer) == 0
+end
+
+@testset "arrays of integers are left alone" begin
+    model = (weight = ones(2), indices = [1, 2], inner = ([true, false], ones(1)))
+    optimizer = setup(SGD(0.5), model)
+    @test optimizer.schema.names == ["weight", "inner.2"]
+    update!(optimizer, model, (weight = ones(2), indices = nothing, inner = (nothing, ones(1))))
+    @test model == (weight = [0.5, 0.5], indices = [1, 2], inner = ([true, false], [0.5]))
+end
+
+@testset "gradients without addresses are copied" begin
+    model = (a = zeros(2), b = zeros(3, 2), c = zeros(1, 2), d = zeros(Float32, 2))
+    grads = (a = view([1.0, 2.0, 3.0], [1, 3]), b = [1.0 2.0 3.0; 4.0 5.0 6.0]', c = transpose([7.0, 8.0]), d = 1f0:2f0)
+    update!(setup(SGD(1), model), model, grads)
+    @test model == map(each -> -each, grads)
 end
 
 @testset "models without arrays" begin

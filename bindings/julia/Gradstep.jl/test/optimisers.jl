@@ -26,6 +26,15 @@ Functors.@functor Masked (weight,)
     @test model[2].weight == fill(-0.5f0, 3) && model[2].mask == ones(3)
 end
 
+@testset "rules of either leave arrays of integers alone" begin
+    model = (weight = [1.0], indices = [1, 2], mask = [true])
+    for rule in (Optimisers.Descent(0.5), Gradstep.SGD(0.5))
+        state = Optimisers.setup(rule, model)
+        Optimisers.update!(state, model, (weight = [1.0], indices = nothing, mask = nothing))
+    end
+    @test model == (weight = [0.0], indices = [1, 2], mask = [true])
+end
+
 @testset "a loop of Optimisers.jl runs with rules of either" begin
     ends = map((Optimisers.Descent(0.25), Gradstep.SGD(0.25), Optimisers.AbstractRule(Gradstep.SGD(0.25)))) do rule
         model = (layers = (Scale([1.0, 2.0], zeros(2)), [3.0]), f = tanh)
@@ -62,6 +71,14 @@ end
     Optimisers.adjust!(state; momentum = 0.25)
     @test get_value(state, "momentum") == 0.25
     @test get_value(Optimisers.adjust(state; momentum = 0.75), "momentum") == 0.75
+    # Only the address would be copied.
+    GC.@preserve model begin
+        by_address = (a = Gradstep.Tensor{Float64}(pointer(model.a), (1,)),)
+        error = failure(() -> Optimisers.update(state, by_address, (a = [1.0],)))
+        @test occursin("model[1] (a): is a Gradstep.Tensor", error.text) && occursin("use update!", error.text)
+        Optimisers.update!(state, by_address, (a = [0.0],))
+    end
+    @test model.a == [0.375] && step_count(state) == 2
 end
 
 @testset "rules by group" begin
@@ -94,4 +111,11 @@ Optimisers.trainable(old::Old) = (old.weight,)
 
 @testset "children without names are refused" begin
     @test occursin("expected a NamedTuple", failure(() -> Optimisers.setup(Gradstep.SGD(1), Old([1.0]))).text)
+end
+
+const EXAMPLE = joinpath(@__DIR__, "..", "..", "..", "..", "examples", "julia", "optimisers", "train.jl")
+
+# Throws unless both networks have learnt.
+@testset "the example's networks learn" begin
+    @test Base.include(Module(:Example), EXAMPLE) === nothing
 end

@@ -19,6 +19,9 @@
         rows = Gradstep.Tensor{Float32}(UInt(pointer(weight)), (1, 3); strides = (1, 2))
         update!(setup(SGD(1), rows), rows, ones(Float32, 1, 3); stream = C_NULL)
         @test weight == [-2.5 1 -0.5; 4 2.5 6]
+        turned = PermutedDimsArray(rows, (2, 1))
+        update!(setup(SGD(1), turned), turned, ones(Float32, 3, 1))
+        @test weight == [-3.5 0 -1.5; 4 2.5 6]
     end
 end
 
@@ -36,6 +39,9 @@ end
     @test sprint(show, MIME("text/plain"), tensor) == "Gradstep.Tensor{Float32}(0x0000000000000040, (2,))"
     x = zeros(Float32, 2)
     @test says(() -> update!(setup(SGD(1), x), x, tensor)) == "grads[1]: is on cuda:0, parameter 'param.0' is on cpu"
+    turned = PermutedDimsArray(tensor, (1,))
+    @test says(() -> update!(setup(SGD(1), x), x, turned)) == "grads[1]: is on cuda:0, parameter 'param.0' is on cpu"
+    @test occursin("expected an Array", says(() -> update!(setup(SGD(1), x), x, view(tensor, [1, 2]))))
     @test iszero(x)
 end
 
