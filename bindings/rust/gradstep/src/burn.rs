@@ -571,7 +571,7 @@ impl<'a, M: Module> Lent<'a, M> {
 
     /// Reads the tensors. One that burn panics for is lost, and stays empty in the module.
     fn read(&mut self) {
-        while let Some((setting, tensor)) = self.unread.next() {
+        for (setting, tensor) in self.unread.by_ref() {
             self.memory.push((setting, tensor.read()));
         }
     }
