@@ -17,6 +17,7 @@ pytest.importorskip("sklearn")
 PROGRAMS = Path(__file__).resolve().parents[2] / "examples" / "python" / "frameworks"
 TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2")
 MPIRUN = ("mpirun", "--oversubscribe", "-n", "2", sys.executable)
+RAY_V1 = ("env", "RAY_TRAIN_V2_ENABLED=0", sys.executable)
 PATIENT = {"RAY_TRAIN_WORKER_GROUP_START_TIMEOUT_S": "200"}  # the tests run beside each other
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
@@ -34,6 +35,7 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         (MPIRUN, "mpirun_updater", None),
         ((sys.executable,), "actors", None),
         pytest.param((sys.executable,), "with_ray_train", "ray.train", marks=pytest.mark.night),
+        pytest.param(RAY_V1, "with_ray_train", "ray.train", marks=pytest.mark.night),
     ],
 )
 def test_program(launcher, program, needs):
