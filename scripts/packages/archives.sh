@@ -3,7 +3,8 @@
 #
 # The library for Windows and macOS in archives: headers of C and C++, what find_package(gradstep) reads, and licences.
 
-# pack_archive PRESET SYSTEM [CMAKE ARGUMENT...]: leaves gradstep-VERSION-SYSTEM.zip. A file NOTICE in it is kept.
+# pack_archive PRESET SYSTEM [CMAKE ARGUMENT...]: leaves gradstep-VERSION-SYSTEM.zip. $notice, where it is set, becomes its
+# file NOTICE; ${licences[NAME]} is the file with the licence of a runtime that is linked in.
 pack_archive() {
   local preset=$1 build=$work/$1 name=gradstep-$(scripts/version)-$2 licence
   local folder=$work/archives/$name
@@ -14,6 +15,9 @@ pack_archive() {
   cp "$source_tree/LICENSE" "$folder"
   for licence in "$source_tree"/third_party/{fmt,nlohmann_json,xxhash}/LICENCE; do
     install -Dm644 "$licence" "$folder/third_party/$(basename "$(dirname "$licence")")/LICENCE"
+  done
+  for licence in "${!licences[@]}"; do
+    install -Dm644 "${licences[$licence]}" "$folder/third_party/$licence/LICENCE"
   done
   [ ! -v notice ] || printf '%s\n' "$notice" >"$folder/NOTICE"
   (cd "$work/archives" && zip -qry "$out/$name.zip" "$name")
@@ -33,7 +37,10 @@ build_outside() {
   cmake --build "$build" --target outside >>"$build.log"
 }
 
+# GCC's, under the GPL with GCC's runtime library exception, and that of mingw-w64 with its winpthreads.
 package_windows() {
+  local -A licences=([gcc]=/usr/share/doc/gcc-mingw-w64-base/copyright
+    [mingw-w64]=/usr/share/doc/mingw-w64-x86-64-dev/copyright)
   apt_install "${windows_packages[@]}"
   pack_archive windows windows-x86_64
 }
@@ -42,27 +49,38 @@ package_windows() {
 check_windows() {
   local found
   build_outside windows-x86_64 windows
+  grep -q 'GCC RUNTIME LIBRARY EXCEPTION' "$unpacked/third_party/gcc/LICENCE" &&
+    grep -q winpthreads "$unpacked/third_party/mingw-w64/LICENCE" || die "the archive lacks licences of runtimes"
   cp "$unpacked/bin/libgradstep.dll" "$work/outside_windows-x86_64"
   found=$(WINEDEBUG=-all WINEPREFIX=$work/wine /usr/lib/wine/wine64 "$work/outside_windows-x86_64/outside.exe" | tr -d '\r')
   [ "$found" = "$(scripts/version)" ] || die "the program printed '$found', expected '$(scripts/version)'"
 }
 
+# LLVM's C++ runtime, under the Apache licence with LLVM's exception, and zig's routines for its compiler.
 package_macos() {
-  local processor notice='Compiled on Linux by the clang of zig, and never run on a Mac.'
+  local processor zig notice='Compiled on Linux by the clang of zig, and never run on a Mac.'
+  local -A licences
   apt_install "${macos_packages[@]}"
   use_zig
+  zig=$(dirname "$GRADSTEP_ZIG")
+  licences=([libcxx]=$zig/lib/libcxx/LICENSE.TXT [libcxxabi]=$zig/lib/libcxxabi/LICENSE.TXT
+    [libunwind]=$zig/lib/libunwind/LICENSE.TXT [zig]=$zig/LICENSE)
   for processor in arm64 x86_64; do
     pack_archive "macos_$processor" "macos-$processor" -DCMAKE_C_COMPILER_LAUNCHER= -DCMAKE_CXX_COMPILER_LAUNCHER=
   done
 }
 
-# The project's program links. Nothing here can run it.
+# The project's program links. Nothing here can run it. Macs with Apple's processors load no library without a signature.
 check_macos() {
-  local processor
+  local processor library
   use_zig
   for processor in arm64 x86_64; do
     build_outside "macos-$processor" macos -DGRADSTEP_MACOS_PROCESSOR="$processor"
-    tests/abi/exports "$unpacked/lib/libgradstep.0.dylib" "$unpacked/include"
-    tests/abi/needed "$unpacked/lib/libgradstep.0.dylib"
+    library=$unpacked/lib/libgradstep.0.dylib
+    tests/abi/exports "$library" "$unpacked/include"
+    tests/abi/needed "$library"
+    [ "$processor" != arm64 ] || llvm-objdump-19 --macho --private-headers "$library" | grep LC_CODE_SIGNATURE >/dev/null ||
+      die "$library has no signature"
+    grep -q LLVM "$unpacked/third_party/libcxx/LICENCE" || die "the archive lacks licences of runtimes"
   done
 }

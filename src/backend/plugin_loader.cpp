@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backend/plugin_loader.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <mutex>
 
 #include "core/error.h"
 #include "core/platform/dynamic_library.h"
+#include "core/platform/system.h"
 #include "gradstep_build_id.h"
 
 namespace gradstep {
@@ -66,7 +66,7 @@ const gradstep_plugin_api& load_plugin(const std::string& path) {
 
 const gradstep_plugin_api& find_plugin(const std::string& name) {
   const std::string file = "libgradstep_" + name + platform::kLibrarySuffix;
-  if (const char* directory = std::getenv("GRADSTEP_PLUGIN_DIR"); directory != nullptr && *directory != '\0') {
+  if (const std::string directory = platform::environment("GRADSTEP_PLUGIN_DIR"); !directory.empty()) {
     return load_plugin((std::filesystem::path(directory) / file).string());
   }
   const std::filesystem::path own = own_directory();

@@ -93,14 +93,16 @@ struct AtomicFile::Place {
 AtomicFile::AtomicFile(const std::string& path) : AtomicFile(Place(path)) {}
 
 // Until the old file's permissions are known to be there, the new one is its maker's alone.
-AtomicFile::AtomicFile(const Place& place) : path_(place.path), file_(kPath, place.path, place.old ? 0600 : 0666) {
+AtomicFile::AtomicFile(const Place& place)
+    : folder_(platform::folder_of(place.path)), file_(kPath, place.path, place.old ? 0600 : 0666) {
   if (place.old) file_.take_after(*place.old);
 }
 
+// Once the file is at its path, nothing fails any more.
 void AtomicFile::commit() {
   file_.flush();
   file_.replace();
-  platform::flush_folder_of(path_);
+  platform::flush_folder(folder_);
 }
 
 FileSource::FileSource(std::string path)

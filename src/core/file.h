@@ -64,7 +64,7 @@ class AtomicFile final : public ByteSink {
   struct Place;
   explicit AtomicFile(const Place& place);
 
-  std::string path_;
+  std::string folder_;
   NewFile file_;
 };
 

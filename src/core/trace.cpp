@@ -171,9 +171,29 @@ Thread& this_thread() {
   return *own;
 }
 
+using Lock = std::unique_lock<std::mutex>;
+
+/// What `lock` does not get is left as it is.
+void stop_with(Lock (*lock)(std::mutex&)) {
+  Recording& to = recording();
+  const Lock own = lock(to.mutex);
+  if (!own || !to.is_on.exchange(false)) return;
+  is_on = false;
+  for (const auto& thread : to.threads) {
+    if (const Lock ended = lock(thread->mutex)) write_ended(*thread);
+  }
+  write("\n]\n");
+  to.file.reset();
+  if (to.failure) throw *to.failure;
+}
+
+Lock lock_at_exit(std::mutex& mutex) {
+  return platform::kThreadsRunAtExit ? Lock(mutex) : Lock(mutex, std::try_to_lock);
+}
+
 void stop_at_exit() noexcept {
   try {
-    stop();
+    stop_with(lock_at_exit);
   } catch (...) {  // no caller is left to tell
   }
 }
@@ -222,17 +242,7 @@ void start(const std::string& path) {
 }
 
 void stop() {
-  Recording& to = recording();
-  const std::lock_guard lock(to.mutex);
-  if (!to.is_on.exchange(false)) return;
-  is_on = false;
-  for (const auto& thread : to.threads) {
-    const std::lock_guard own(thread->mutex);
-    write_ended(*thread);
-  }
-  write("\n]\n");
-  to.file.reset();
-  if (to.failure) throw *to.failure;
+  stop_with([](std::mutex& mutex) { return Lock(mutex); });
 }
 
 void set_rank(std::int32_t rank, std::int32_t world_size) {

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu/instruction_set.h"
 
-#include <cstdlib>
-#include <string_view>
+#include <string>
 
 #include "core/error.h"
+#include "core/platform/system.h"
 #include "cpu/cpu_backend.h"
 #include "cpu/processor.h"
 
@@ -47,8 +47,7 @@ constexpr InstructionSet kInstructionSets[] = {
 const bool kInterleavesStreams = processor().is_intel;
 
 const Loops& choose_loops() {
-  const char* forced = std::getenv("GRADSTEP_INSTRUCTION_SET");
-  const std::string_view cap = forced != nullptr ? forced : "";
+  const std::string cap = platform::environment("GRADSTEP_INSTRUCTION_SET");
   const Loops* best = nullptr;
   bool is_capped = false;
   for (const InstructionSet& set : kInstructionSets) {

@@ -19,6 +19,7 @@ class TemporaryDirectory {
       path_ = (std::filesystem::temp_directory_path() / ("gradstep-test-" + std::to_string(std::random_device{}())))
                   .string();
     } while (!std::filesystem::create_directory(path_));
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all);  // of this user alone
   }
   ~TemporaryDirectory() {
     std::error_code ignored;

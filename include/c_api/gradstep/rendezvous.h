@@ -25,8 +25,8 @@ extern "C" {
  * The store of gradstep_comm_unique_id ends when all ranks of its world have met: make an id for each world. A
  * directory and a host's store serve all generations.
  * Returns: INVALID_ARGUMENT (an engine without a rendezvous; none or two rendezvous; a world_size that is not larger
- * than comm's; a rank outside it), ABORTED (rank 0 could not ask), IO, TIMEOUT and CALLBACK (the store), OUT_OF_MEMORY,
- * and the statuses of a collective call.
+ * than comm's; a rank outside it), UNSUPPORTED (elsewhere than on Linux), ABORTED (rank 0 could not ask), IO, TIMEOUT
+ * and CALLBACK (the store), OUT_OF_MEMORY, and the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_rendezvous_pending(gradstep_comm* comm, const gradstep_comm_options* options,
                                                          int32_t* pending) GRADSTEP_NOEXCEPT;

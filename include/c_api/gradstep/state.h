@@ -95,8 +95,8 @@ GRADSTEP_API gradstep_status gradstep_updater_load(gradstep_updater* updater, co
  * gradstep_*_save_file: the same to the file `path` (UTF-8). It writes "<path>.tmp.<16 random digits>" beside it,
  * flushes it to the disk, and renames it: whatever happens, `path` is the old file or the new one, whole. A file that
  * is replaced passes on its permissions and, where the system allows it, its owner and group; a new one has those of
- * the process's umask. Symbolic links are followed: what they point to is replaced, and they stay. Where saving is
- * collective, ranks other than 0 may pass NULL.
+ * the process's umask. Symbolic links are followed: what they point to is replaced, and they stay (on Windows they
+ * are replaced). Where saving is collective, ranks other than 0 may pass NULL.
  * Returns: IO (the system's words; at once for anything but a regular file, such as a FIFO, a device or a directory,
  * and for another user's link in a folder for all users such as /tmp), INVALID_ARGUMENT (path NULL or empty), and the
  * other statuses of gradstep_*_save but CALLBACK.

@@ -44,14 +44,18 @@ std::optional<std::size_t> write_some(const FileDescriptor& file, const void* da
 void take_after(const FileDescriptor& file, const Found& old);
 bool flush(const FileDescriptor& file);
 
-/// In one step; what was at `to` is replaced. The file may be open.
+/// In one step; what was at `to` is replaced. The file may be open. On Windows what was at `to` may be open, with leave
+/// to delete it, only where the file system has renames of POSIX, as NTFS.
 bool rename(const std::string& from, const std::string& to);
 void remove(const std::string& path);
 
 /// The path that is left when links have been followed; it need not exist. Throws IO, whose text begins with
-/// `argument`, for links that cannot be followed or that a stranger may have put there.
+/// `argument`, for links that cannot be followed or that a stranger may have put there. On Windows it is `path`: a link
+/// there is replaced.
 std::string followed(const char* argument, const std::string& path);
-/// The names of the file's folder are safe from then on, where the system does not care for that itself.
-void flush_folder_of(const std::string& path);
+/// The folder of the file, for flush_folder().
+std::string folder_of(const std::string& path);
+/// The folder's names are safe from then on, where the system does not care for that itself.
+void flush_folder(const std::string& folder) noexcept;
 
 }  // namespace gradstep::platform

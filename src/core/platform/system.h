@@ -19,6 +19,9 @@ std::int64_t process_number();
 /// That of the calling thread; no other thread of the process has it.
 std::int64_t thread_number();
 
+/// The value of a variable of the process's environment, in UTF-8; empty = it is not set.
+std::string environment(const char* name);
+
 /// As gethostname says it; "?" if it does not.
 std::string host_name();
 
@@ -41,6 +44,10 @@ void ask_for_huge_pages(void* data, std::size_t bytes) noexcept;
 int start_thread(void* (*entry)(void*), void* argument, pthread_t& thread) noexcept;
 /// The calling thread gives way to others. Without permission to do so it does not.
 void lower_priority() noexcept;
+
+/// Whether other threads still run when the functions of atexit() do. If not, one may have been ended while it held a
+/// lock.
+extern const bool kThreadsRunAtExit;
 
 /// `call` runs in every child of fork(), where the system has it. 0, or the error of pthread_atfork.
 int call_in_forked_children(void (*call)()) noexcept;

@@ -24,11 +24,6 @@ constexpr std::size_t kMost = std::size_t{1} << 30;
 /// As many links in a row as Linux follows.
 constexpr int kMostLinks = 40;
 
-std::string folder_of(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path();
-  return folder.empty() ? "." : folder;
-}
-
 const char* irregular_kind(mode_t mode) {
   return S_ISREG(mode)    ? nullptr
          : S_ISDIR(mode)  ? "a directory"
@@ -69,7 +64,12 @@ FileDescriptor open_to_read(const std::string& path, bool follow_link, const cha
     return file;
   }
   struct stat info{};
-  if (fstat(file.get(), &info) != 0) return FileDescriptor();
+  if (fstat(file.get(), &info) != 0) {
+    const int why = errno;
+    file = FileDescriptor();
+    errno = why;
+    return file;
+  }
   irregular = irregular_kind(info.st_mode);
   return irregular == nullptr ? std::move(file) : FileDescriptor();
 }
@@ -106,7 +106,12 @@ void take_after(const FileDescriptor& file, const Found& old) {
   fchmod(file.get(), permissions);
 }
 
-bool flush(const FileDescriptor& file) { return fsync(file.get()) == 0; }
+bool flush(const FileDescriptor& file) {
+#if defined(F_FULLFSYNC)  // macOS, whose fsync leaves the bytes in the drive's own memory
+  if (fcntl(file.get(), F_FULLFSYNC) == 0) return true;
+#endif
+  return fsync(file.get()) == 0;
+}
 
 bool rename(const std::string& from, const std::string& to) { return ::rename(from.c_str(), to.c_str()) == 0; }
 
@@ -126,10 +131,15 @@ std::string followed(const char* argument, const std::string& path) {
   fail(GRADSTEP_ERR_IO, "{}: '{}' leads through more than {} symbolic links", argument, path, kMostLinks);
 }
 
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path();
+  return folder.empty() ? "." : folder;
+}
+
 // The new name is safe once its folder is. A file system that cannot flush folders keeps the order of renames itself.
-void flush_folder_of(const std::string& path) {
-  const FileDescriptor folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.valid()) fsync(folder.get());
+void flush_folder(const std::string& folder) noexcept {
+  const FileDescriptor opened(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (opened.valid()) flush(opened);
 }
 
 }  // namespace gradstep::platform

@@ -12,6 +12,11 @@ namespace gradstep::platform {
 
 std::int64_t process_number() { return ::getpid(); }
 
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
 std::string host_name() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "?";
@@ -30,6 +35,8 @@ int start_thread(void* (*entry)(void*), void* argument, pthread_t& thread) noexc
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return failed;
 }
+
+const bool kThreadsRunAtExit = true;
 
 int call_in_forked_children(void (*call)()) noexcept { return pthread_atfork(nullptr, nullptr, call); }
 

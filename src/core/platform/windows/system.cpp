@@ -31,6 +31,13 @@ std::int64_t process_number() { return GetCurrentProcessId(); }
 
 std::int64_t thread_number() { return GetCurrentThreadId(); }
 
+std::string environment(const char* name) {
+  constexpr DWORD kLongest = 32768;
+  std::wstring value(kLongest, L'\0');
+  value.resize(GetEnvironmentVariableW(wide(name).c_str(), value.data(), kLongest));
+  return narrow(value);
+}
+
 std::string host_name() {
   std::array<wchar_t, 256> name{};
   DWORD length = name.size();
@@ -38,8 +45,8 @@ std::string host_name() {
   return is_known ? narrow({name.data(), length}) : "?";
 }
 
-// The counter counts from the machine's start.
-std::string steady_clock_name() { return host_name(); }
+// The counter counts from the machine's start, which Windows tells by no name and no exact time.
+std::string steady_clock_name() { return ""; }
 
 std::string fill_random(void* bytes, std::size_t size) {
   const NTSTATUS status =
@@ -64,6 +71,8 @@ int start_thread(void* (*entry)(void*), void* argument, pthread_t& thread) noexc
 }
 
 void lower_priority() noexcept { SetThreadPriority(GetCurrentThread(), THREAD_PRIORITY_BELOW_NORMAL); }
+
+const bool kThreadsRunAtExit = false;
 
 int call_in_forked_children(void (*)()) noexcept { return 0; }
 

@@ -4,13 +4,16 @@
 
 #include <windows.h>
 
-#include <system_error>
+#include <array>
+
+#include "core/error.h"
 
 namespace gradstep::platform {
 
 std::wstring wide(std::string_view text) {
   const int size = static_cast<int>(text.size());
-  const int length = MultiByteToWideChar(CP_UTF8, 0, text.data(), size, nullptr, 0);
+  const int length = MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, text.data(), size, nullptr, 0);
+  if (length == 0 && size > 0) fail(GRADSTEP_ERR_IO, "'{}' is not UTF-8", text);
   std::wstring converted(static_cast<std::size_t>(length), L'\0');
   MultiByteToWideChar(CP_UTF8, 0, text.data(), size, converted.data(), length);
   return converted;
@@ -25,7 +28,13 @@ std::string narrow(std::wstring_view text) {
 }
 
 std::string last_error_text() {
-  return std::error_code(static_cast<int>(GetLastError()), std::system_category()).message();
+  constexpr DWORD kOneLine = FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS | FORMAT_MESSAGE_MAX_WIDTH_MASK;
+  const DWORD error = GetLastError();
+  std::array<wchar_t, 1024> words{};
+  const DWORD length = FormatMessageW(kOneLine, nullptr, error, 0, words.data(), words.size(), nullptr);
+  std::string text = narrow({words.data(), length});
+  text.resize(text.find_last_not_of(" \r\n") + 1);
+  return text.empty() ? "error " + std::to_string(error) : text;
 }
 
 }  // namespace gradstep::platform

@@ -9,10 +9,11 @@
 
 namespace gradstep::platform {
 
+/// Throws IO for a text that is not UTF-8.
 std::wstring wide(std::string_view text);
 std::string narrow(std::wstring_view text);
 
-/// What GetLastError() says of this thread, in words.
+/// What GetLastError() says of this thread, in words and on one line.
 std::string last_error_text();
 
 }  // namespace gradstep::platform

@@ -3,6 +3,7 @@
 //
 // What every system has to do alike.
 #include <array>
+#include <filesystem>
 #include <set>
 #include <string>
 #include <thread>
@@ -10,6 +11,7 @@
 #include "core/platform/dynamic_library.h"
 #include "core/platform/file_system.h"
 #include "core/platform/system.h"
+#include "unit/scoped_environment.h"
 #include "unit/support.h"
 #include "unit/temporary_directory.h"
 
@@ -53,6 +55,47 @@ TEST(Platform, AnOpenFileTakesThePlaceOfAnother) {
   EXPECT_TRUE(platform::flush(file)) << platform::reason();
   EXPECT_EQ(contents(directory.file("state")), "more");
   EXPECT_EQ(directory.names(), std::vector<std::string>{"state"});
+}
+
+TEST(Platform, AFileThatIsOpenIsReplaced) {
+  void* system = platform::loaded_library("ntdll.dll");
+  if (system != nullptr && platform::find_symbol(system, "wine_get_version") != nullptr)
+    GTEST_SKIP() << "wine has no renames of POSIX";
+  const TemporaryDirectory directory;
+  make(directory.file("state"), "old");
+  make(directory.file("new"), "new");
+  const char* irregular = nullptr;
+  const FileDescriptor old = platform::open_to_read(directory.file("state"), true, irregular);
+  EXPECT_TRUE(platform::rename(directory.file("new"), directory.file("state"))) << platform::reason();
+  std::array<char, 3> bytes{};
+  EXPECT_EQ(platform::read_some(old, bytes.data(), bytes.size()), 3U);
+  EXPECT_EQ(std::string(bytes.data(), bytes.size()), "old");
+  EXPECT_EQ(contents(directory.file("state")), "new");
+}
+
+TEST(Platform, AReadOnlyFileIsReplaced) {
+  const TemporaryDirectory directory;
+  make(directory.file("state"), "old");
+  make(directory.file("new"), "new");
+  std::filesystem::permissions(directory.file("state"), std::filesystem::perms::owner_read);
+  EXPECT_TRUE(platform::rename(directory.file("new"), directory.file("state"))) << platform::reason();
+  EXPECT_EQ(contents(directory.file("state")), "new");
+}
+
+TEST(Platform, AReasonIsOneLine) {
+  const char* irregular = nullptr;
+  EXPECT_FALSE(platform::open_to_read("/nowhere/state", true, irregular).valid());
+  const std::string reason = platform::reason();
+  EXPECT_FALSE(reason.empty());
+  EXPECT_EQ(reason.find_first_of("\r\n"), std::string::npos) << reason;
+  EXPECT_NE(reason.back(), ' ') << reason;
+}
+
+TEST(Platform, AVariableOfTheEnvironmentIsReadOrEmpty) {
+  const ScopedEnvironment variable("GRADSTEP_PLATFORM_TEST", "kept");
+  EXPECT_EQ(platform::environment("GRADSTEP_PLATFORM_TEST"), "kept");
+  const ScopedEnvironment none("GRADSTEP_PLATFORM_TEST", nullptr);
+  EXPECT_EQ(platform::environment("GRADSTEP_PLATFORM_TEST"), "");
 }
 
 TEST(Platform, AFileThatIsThereIsNotMadeAgain) {
