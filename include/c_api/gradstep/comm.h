@@ -280,9 +280,8 @@ GRADSTEP_API gradstep_status gradstep_comm_create_host_ex(gradstep_context* cont
  * ask, can calls be interrupted and aborted. GRADSTEP_REDUCTION_ENGINE sums by MPI_Iallreduce, but in rank order on
  * what split makes. A message of another length than the receiver expects is MISMATCH there. Returns: INVALID_ARGUMENT
  * (comm_address NULL, or of MPI_COMM_NULL or an intercommunicator, a rendezvous in the options, timeout_ms or
- * reduction_order), UNSUPPORTED (elsewhere than on Linux), BACKEND_UNAVAILABLE (no plugin), INVALID_STATE (MPI was
- * finalized), TIMEOUT (a peer did not come), MISMATCH (ranks disagree on reduction_order), PEER_LOST (what MPI
- * reports), OUT_OF_MEMORY.
+ * reduction_order), UNSUPPORTED (not on Linux), BACKEND_UNAVAILABLE (no plugin), INVALID_STATE (MPI was finalized),
+ * TIMEOUT (a peer did not come), MISMATCH (ranks disagree on reduction_order), PEER_LOST (MPI says so), OUT_OF_MEMORY.
  */
 GRADSTEP_API gradstep_status gradstep_comm_wrap_mpi(gradstep_context* context, const void* comm_address,
                                                     gradstep_comm** out) GRADSTEP_NOEXCEPT;
