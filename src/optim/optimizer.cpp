@@ -139,7 +139,7 @@ std::span<const gradstep_metric> Optimizer::metrics() {
   return metrics_;
 }
 
-// Owners of parts may be other ranks in the source: then all ranks are told.
+// Owners of parts may be other ranks in the source: then no rank copies.
 void Optimizer::copy_state(Optimizer& source) {
   std::vector<StoredState> to;
   std::vector<StoredState> from;
