@@ -4,6 +4,7 @@
 // Ranks that have parts of tensors which a rule steps as wholes, beside one rank that has all of them.
 #include "optim/part_owners.h"
 
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <mutex>
@@ -372,8 +373,10 @@ TEST(PartOwners, StateIsCopiedWhereBothHaveTheSameOwnersOrOnNoRank) {
       by_rows(3, wholes), rule_of("muon"),
       [&](Communicator& comm, PartsModel& model, Optimizer& optimizer) {
         const auto own_bits = [](Optimizer& of) {
-          const std::vector<StoredState> kept = of.state().kept();
-          return kept.empty() ? std::string() : std::string(static_cast<const char*>(kept[0].array.data), 60 * 4);
+          const Array momentum = of.state().kept().at(0).array;
+          std::string bits(static_cast<std::size_t>(momentum.bytes()), '\0');
+          if (!bits.empty()) std::memcpy(bits.data(), momentum.data, bits.size());
+          return bits;
         };
         model.train(optimizer, 0, 1);
         const auto other = optimizer_of(rule_of("muon"), model);
