@@ -143,10 +143,13 @@ Array parameter_array(const Schema& schema, const char* argument, std::size_t i,
   return array;
 }
 
+bool is_left_out(const Parameter& parameter, const gradstep_tensor& tensor) {
+  return tensor.data == nullptr && (parameter.size > 0 || (tensor.ndim == 0 && tensor.shape == nullptr));
+}
+
 Array gradient_array(const Schema& schema, const char* argument, std::size_t i, const gradstep_tensor& tensor) {
   const Parameter& parameter = schema[i];
-  // Nothing else is looked at; but an array without elements needs no data.
-  if (tensor.data == nullptr && (parameter.size > 0 || (tensor.ndim == 0 && tensor.shape == nullptr))) {
+  if (is_left_out(parameter, tensor)) {
     Array absent;
     absent.dtype = parameter.dtype;
     absent.size = parameter.size;

@@ -37,6 +37,10 @@ void check_written(const char* argument, std::size_t i, const gradstep_tensor& t
 /// Checks tensors[i] as a buffer of parameter i with its own dtype; it must be present.
 Array parameter_array(const Schema& schema, const char* argument, std::size_t i, const gradstep_tensor& tensor);
 
+/// Whether the host gives nothing for a parameter: no data. An array without elements needs none, and is one by its
+/// shape.
+bool is_left_out(const Parameter& parameter, const gradstep_tensor& tensor);
+
 /// Checks tensors[i] as a gradient of parameter i: any float dtype, f64 only for f64; data NULL = absent.
 Array gradient_array(const Schema& schema, const char* argument, std::size_t i, const gradstep_tensor& tensor);
 

@@ -329,9 +329,7 @@ gradstep_status gradstep_optimizer_average(gradstep_optimizer* optimizer, const 
     std::vector<std::optional<Array>> wanted(n);
     for (size_t i = 0; i < n; ++i) {
       const std::string argument = "tensors[" + std::to_string(i) + "]";
-      const bool is_left_out = tensors[i].data == nullptr &&
-                               (impl.schema()[i].size > 0 || (tensors[i].ndim == 0 && tensors[i].shape == nullptr));
-      if (is_left_out) continue;
+      if (is_left_out(impl.schema()[i], tensors[i])) continue;
       const char* own = impl.own_average(i).state;
       const char* name = own != nullptr ? own : kWeightAverage;
       wanted[i] = state_tensor(impl, i, name, &tensors[i], argument.c_str(), /*is_part=*/true);
