@@ -105,7 +105,7 @@ SHAMPOO = """\
    * Begins with Shampoo in the place of a tuned AdamW, by its learning rate, betas, epsilon and decay: a step keeps
    * AdamW's length, and only its direction is another. With eigenvalueCorrected the rule is SOAP.
    *
-   * @param adamw of which other options are not read
+   * @param adamw its learning rate, betas, epsilon and decay are read, no other option
    * @return the builder, with which other options may be given
    */
   public static Builder fromAdamW(AdamWOptions adamw) {
@@ -153,7 +153,7 @@ CANDIDATES = """
       }
       int all = flags;
       settings.put("candidates", Set.copyOf(modes), struct -> struct.setCandidates(all));
-      settings.put("candidate hosts", hosts, struct -> {});
+      settings.put("candidate hosts", hosts, struct -> {}); // to be shown: setCandidates has it
       return this;
     }"""
 TYPES = {"double": "double", "int64_t": "long", "int32_t": "int"}

@@ -21,6 +21,9 @@ strict = true
 follow_imports = silent
 ignore_missing_imports = true
 untyped_calls_exclude = torch
+
+[mypy-gradstep.*]
+ignore_missing_imports = false
 """
 PROGRAMS = {
     "numpy": [

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: torchrun --nproc-per-node 2 with_trainer.py, or python with_trainer.py
 
-Hugging Face Trainer: gradstep's optimizer and a schedule of PyTorch's by `optimizers`, which TRL's trainers take too.
+Hugging Face Trainer: gradstep's optimizer and a schedule of PyTorch's by `optimizers`.
 """
 
 import gc

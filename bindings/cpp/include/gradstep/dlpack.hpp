@@ -34,7 +34,8 @@ concept DlpackManaged = requires(T& managed) {
 };
 
 /// Owns a managed tensor and calls its deleter once, of any version. `get()` is what tensor_of() takes; the Tensor is
-/// valid as long as its owner. In the place of one from a Python capsule rename the capsule to "used_dltensor".
+/// valid as long as its owner. A pointer from a Python capsule is the owner's once the capsule is renamed to
+/// "used_dltensor", or "used_dltensor_versioned": the capsule calls no deleter then.
 struct DlpackDeleter {
   template <DlpackManaged T>
   void operator()(T* managed) const noexcept {

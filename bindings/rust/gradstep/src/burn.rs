@@ -57,11 +57,12 @@ macro_rules! of_dtype {
 }
 
 /// The schema of handles for the module's parameters that require gradients, under their paths in it. A program may
-/// change an entry's group, or say that it may be unused. Parameters that are not initialized yet are.
+/// change an entry's group, or say that it may be unused. Initializes the parameters that burn has left for their first
+/// use.
 ///
 /// # Errors
-/// [`Error::Unsupported`]: the named parameter is of a dtype that gradstep has not. [`Error::InvalidArgument`]: none
-/// requires gradients, or two of them have one id, as clones do.
+/// [`Error::Unsupported`]: the named parameter is of a dtype that gradstep does not have. [`Error::InvalidArgument`]:
+/// none requires gradients, or two of them have one id, as clones do.
 pub fn parameters<M: Module>(module: &M) -> Result<Vec<Parameter>> {
     Ok(Found::of(module)?.schema)
 }
@@ -127,7 +128,8 @@ impl Trainer {
     ///
     /// # Errors
     /// As [`Updater::push`] and [`Trainer::lend`]. [`Error::InvalidArgument`]: a gradient of a parameter that required
-    /// none when the trainer was made. [`Error::Unsupported`]: the named gradient is of a dtype that gradstep has not.
+    /// none when the trainer was made. [`Error::Unsupported`]: the named gradient is of a dtype that gradstep does not
+    /// have.
     pub fn push<M: Module>(&mut self, module: &mut M, gradients: GradientsParams, weight: f64) -> Result<bool> {
         self.push_at(None, module, gradients, weight)
     }
@@ -159,8 +161,8 @@ impl Trainer {
     /// for a broadcast. The parameters are back in the module when this returns, or when `body` panics.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`]: the module has not the parameters that the trainer was made of, or two of them have one
-    /// id. [`Error::Unsupported`]: the named parameter is of a dtype that gradstep has not. Errors of `body`.
+    /// [`Error::InvalidArgument`]: the module lacks parameters that the trainer was made of, or two of them have one
+    /// id. [`Error::Unsupported`]: the named parameter is of a dtype that gradstep does not have. Errors of `body`.
     pub fn lend<M: Module, R, E: From<Error>>(
         &mut self,
         module: &mut M,
@@ -209,7 +211,7 @@ type Create = dyn Fn(&Context, &[Parameter]) -> Result<Optimizer> + Send + Sync;
 /// ```
 ///
 /// Errors of gradstep are panics with its text, since `step` of the trait returns none: an option outside its range, a
-/// dtype that gradstep has not, a rule without a `learning_rate`, or a record of another rule or with other data.
+/// dtype that gradstep does not have, a rule without a `learning_rate`, or a record of another rule or with other data.
 #[derive(Clone)]
 pub struct PerParameter {
     context: Arc<Context>,
@@ -332,6 +334,19 @@ impl RecordState for State {
     }
 }
 
+/// Keeps `self.path` while burn walks a module.
+macro_rules! walks_by_path {
+    () => {
+        fn enter_module(&mut self, name: &str, _: &str) {
+            self.path.push(name.to_owned());
+        }
+
+        fn exit_module(&mut self, _: &str, _: &str) {
+            self.path.pop();
+        }
+    };
+}
+
 /// What a module has that is trained.
 #[derive(Default)]
 struct Found {
@@ -367,13 +382,7 @@ impl Found {
 }
 
 impl ModuleVisitor for Found {
-    fn enter_module(&mut self, name: &str, _: &str) {
-        self.path.push(name.to_owned());
-    }
-
-    fn exit_module(&mut self, _: &str, _: &str) {
-        self.path.pop();
-    }
+    walks_by_path!();
 
     fn visit_float<const D: usize>(&mut self, param: &Param<Tensor<D>>) {
         if self.error.is_none() && param.is_require_grad() {
@@ -433,13 +442,7 @@ struct Take<'a, 'g> {
 }
 
 impl ModuleMapper for Take<'_, '_> {
-    fn enter_module(&mut self, name: &str, _: &str) {
-        self.path.push(name.to_owned());
-    }
-
-    fn exit_module(&mut self, _: &str, _: &str) {
-        self.path.pop();
-    }
+    walks_by_path!();
 
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         let path = self.path.join(".");
@@ -480,13 +483,7 @@ struct Put<'a> {
 }
 
 impl ModuleMapper for Put<'_> {
-    fn enter_module(&mut self, name: &str, _: &str) {
-        self.path.push(name.to_owned());
-    }
-
-    fn exit_module(&mut self, _: &str, _: &str) {
-        self.path.pop();
-    }
+    walks_by_path!();
 
     fn map_float<const D: usize>(&mut self, param: Param<Tensor<D>>) -> Param<Tensor<D>> {
         let Some((setting, part)) = self.parts.remove(self.path.join(".").as_str()) else {

@@ -230,7 +230,7 @@ public final class ReducerOptions extends StructOptions<ReducerOptionsStruct> {
       }
       int all = flags;
       settings.put("candidates", Set.copyOf(modes), struct -> struct.setCandidates(all));
-      settings.put("candidate hosts", hosts, struct -> {});
+      settings.put("candidate hosts", hosts, struct -> {}); // to be shown: setCandidates has it
       return this;
     }
 

@@ -31,7 +31,7 @@ public final class ShampooOptions extends OptimizerOptions {
    * Begins with Shampoo in the place of a tuned AdamW, by its learning rate, betas, epsilon and decay: a step keeps
    * AdamW's length, and only its direction is another. With eigenvalueCorrected the rule is SOAP.
    *
-   * @param adamw of which other options are not read
+   * @param adamw its learning rate, betas, epsilon and decay are read, no other option
    * @return the builder, with which other options may be given
    */
   public static Builder fromAdamW(AdamWOptions adamw) {
