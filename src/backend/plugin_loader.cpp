@@ -67,7 +67,7 @@ const gradstep_plugin_api& load_plugin(const std::string& path) {
 const gradstep_plugin_api& find_plugin(const std::string& name) {
   const std::string file = "libgradstep_" + name + platform::kLibrarySuffix;
   if (const std::string directory = platform::environment("GRADSTEP_PLUGIN_DIR"); !directory.empty()) {
-    return load_plugin((std::filesystem::path(directory) / file).string());
+    return load_plugin(directory + "/" + file);  // in UTF-8, as paths of <filesystem> are not everywhere
   }
   const std::filesystem::path own = own_directory();
   const auto installed = own / "gradstep" / file;  // by packages: what is not linked with is not among the libraries

@@ -21,8 +21,8 @@ namespace {
 /// GRADSTEP_TRACE, once.
 void trace_by_environment() {
   static const bool asked = [] {
-    const char* path = environment_of_process("GRADSTEP_TRACE");
-    if (path == nullptr || trace::is_on) return false;
+    const std::string path = platform::environment("GRADSTEP_TRACE");
+    if (path.empty() || trace::is_on) return false;
     const std::optional<std::int32_t> rank = launched_rank(environment_of_process);
     trace::start(fmt::format("{}.{}.json", path, rank ? *rank : static_cast<std::int32_t>(platform::process_number())));
     return true;

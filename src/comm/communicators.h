@@ -39,8 +39,8 @@ std::shared_ptr<Communicator> make_met_communicator(std::shared_ptr<Context> con
 std::shared_ptr<Communicator> make_mpi_communicator(std::shared_ptr<Context> context,
                                                     const gradstep_comm_options& options, const void* native);
 
-/// Whether the engines of the last two are there on this system. Where they are not, all functions from there on throw
-/// UNSUPPORTED.
+/// Whether this system has engines that connect processes. If not, make_met_communicator, make_mpi_communicator,
+/// make_unique_id and count_newcomers throw UNSUPPORTED.
 extern const bool kConnectsProcesses;
 
 using UniqueId = std::array<std::byte, 40>;

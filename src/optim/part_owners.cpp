@@ -11,10 +11,10 @@ namespace gradstep {
 
 namespace {
 
-constexpr std::int64_t kPieceAlignment = 64;
+constexpr auto kLine = static_cast<std::int64_t>(kAlignment);
 
 std::int64_t aligned_bytes(std::int64_t elements, DType dtype) {
-  return (elements * size_of(dtype) + kPieceAlignment - 1) / kPieceAlignment * kPieceAlignment;
+  return (elements * size_of(dtype) + kLine - 1) / kLine * kLine;
 }
 
 /// Arrays one after the other.

@@ -47,15 +47,15 @@ void check_parts_are_attached(const Schema& schema, bool is_attached);
 
 class Parts {
  public:
-  /// With room for what exchange() brings. `has_state`: by parameter, whether this rank has what an owner has; empty =
-  /// of none.
+  /// With room for what exchange() brings. `has_state`: by parameter, whether this rank holds an owner's state; empty =
+  /// it holds none.
   Parts(const Schema& schema, std::int32_t ranks, const std::vector<bool>& has_state = {});
   /// Collective, by ranks whose parameters have equal names. Throws MISMATCH, on all ranks alike, unless the parts of
   /// all ranks make up each whole: every element of it is in one box, which several ranks may have.
   void exchange(Communicator& comm, const Schema& schema, const Deadline& deadline);
-  /// Then, on all ranks alike: gives divided parameters with a cost above 0 (Dealing) an owner. That is a rank whose
-  /// part is the whole, else one that has the state, else the costliest go first, each to the rank with the least cost
-  /// of its own (assignment.h).
+  /// After exchange(), alike on all ranks: names an owner of each divided parameter with a cost above 0 (Dealing). It
+  /// is a rank whose part is the whole, else one that holds the state, else, the costliest parameter first, the rank
+  /// with the least cost so far (assignment.h).
   void name_owners(const Schema& schema, const std::vector<double>& costs);
 
   std::int32_t ranks() const { return ranks_; }
@@ -69,7 +69,7 @@ class Parts {
   /// Whether the ranks send their parts to an owner, for none of them has the whole.
   bool travels(std::size_t parameter) const { return travels_[parameter]; }
   bool any_travels() const { return std::ranges::find(travels_, true) != travels_.end(); }
-  /// Whether a rank had what an owner has, when the parts were exchanged.
+  /// Whether the rank held an owner's state of the parameter when the parts were exchanged.
   bool has_state(std::int32_t rank, std::size_t parameter) const {
     return numbers_[static_cast<std::size_t>(rank) * first_.back() + first_[parameter + 1] - 1] != 0;
   }

@@ -59,8 +59,8 @@ void check_rule_takes(const Parts& parts, const Schema& schema, const Dealing& d
     const std::string whole = shape_text(schema[i].whole_shape());
     if (dealing.is_whole) {
       fail(GRADSTEP_ERR_UNSUPPORTED,
-           "parameter '{}': every rank of a {} steps whole tensors, and the ranks have parts of {}", schema[i].name,
-           rule, whole);
+           "parameter '{}': {} steps whole tensors on every rank, and the ranks have parts of {}", schema[i].name, rule,
+           whole);
     }
     if (parts.travels(i) && !engine.can_exchange()) {
       fail(GRADSTEP_ERR_UNSUPPORTED,

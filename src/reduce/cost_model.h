@@ -12,8 +12,8 @@
 
 namespace gradstep {
 
-/// Prices of what a rank does by itself, measured here on pieces of about `elements` numbers, which lie in caches or in
-/// memory as those of such a window do. Prices of rounds and bytes are 0.
+/// Prices of what a rank does by itself, measured here on arrays of `elements` numbers, 2^18 at least and 2^22 at most:
+/// they lie in caches or in memory as those of such a window do. Prices of rounds and bytes are 0.
 ExchangeCost measure_processor(Context& context, std::int64_t elements);
 
 /// How one bucket is exchanged.

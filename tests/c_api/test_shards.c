@@ -335,7 +335,7 @@ static void shampoo_refuses_parts(void** state) {
   run_ranks(kRanks, shampoo_refuses_parts_body, j);
   for (int r = 0; r < kRanks; ++r) {
     assert_outcome_fails(&j->ranks[r].out, GRADSTEP_ERR_UNSUPPORTED,
-                         "'dense.weight': every rank of a shampoo steps whole tensors");
+                         "'dense.weight': shampoo steps whole tensors on every rank");
   }
 }
 

@@ -103,7 +103,7 @@ def test_parts_that_are_none_are_named(part, error, text):
 def test_shampoo_refuses_parts():
     def attach(comm):
         _, optimizer = of_rows(comm, gradstep.Shampoo)
-        with pytest.raises(gradstep.Unsupported, match="parameter 'w': every rank of a shampoo steps whole tensors"):
+        with pytest.raises(gradstep.Unsupported, match="parameter 'w': shampoo steps whole tensors on every rank"):
             optimizer.attach_shards(comm)
 
     run_ranks(2, attach)

@@ -22,8 +22,8 @@
  *   gradstep_reducer_    create, reduce, wait; push where exchanges cannot overlap, see reducer.h
  *   gradstep_updater_    push and flush in the call that ends a window; recover; save and load over several ranks
  *   gradstep_optimizer_  attach_comm, attach_reducer, attach_shards; while state is sharded step, step_ex, update,
- *                        get_state, set_state, copy_state, save, load; after attach_shards step, step_ex, update
- *                        and save alone
+ *                        get_state, set_state, average, copy_state, save, load; after attach_shards step, step_ex,
+ *                        update, save, and of what has an owner get_state, average and copy_state
  *
  * The statuses of a collective call, beside those of base.h: TIMEOUT (a peer did not come until the deadline),
  * PEER_LOST (one closed its connection, died or left), ABORTED (gradstep_comm_abort or the context's interrupt),

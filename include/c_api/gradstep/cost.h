@@ -108,9 +108,9 @@ GRADSTEP_API gradstep_status gradstep_cost_options_init(gradstep_cost_options* o
 
 /*
  * pack_seconds to multiply_seconds, encode_seconds and decode_seconds of *o = what they are here, by the threads of
- * `context`. It works on arrays of about o->elements numbers, which lie in caches or in memory as those of a window do:
- * of 1 MiB to 16 MiB each; o->elements 0: of 16 MiB. o was filled by gradstep_cost_options_init; its other fields stay
- * as they are. Returns: INVALID_ARGUMENT (a NULL, a bad struct_size), OUT_OF_MEMORY, CALLBACK (parallel_for).
+ * `context`. Arrays have o->elements numbers, of 1 MiB at least and 16 MiB at most (0: 16 MiB): they lie in caches or
+ * in memory as those of a window do. o was filled by gradstep_cost_options_init; its other fields stay as they are.
+ * Returns: INVALID_ARGUMENT (a NULL, a bad struct_size), OUT_OF_MEMORY, CALLBACK (parallel_for).
  */
 GRADSTEP_API gradstep_status gradstep_cost_options_measure(gradstep_cost_options* o,
                                                            gradstep_context* context) GRADSTEP_NOEXCEPT;

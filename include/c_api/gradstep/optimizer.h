@@ -396,10 +396,10 @@ GRADSTEP_API gradstep_status gradstep_optimizer_set_state(gradstep_optimizer* op
 
 /*
  * destination's state, step count and skip counter become source's; both may be the same. Collective while the state is
- * sharded. State that has an owner (gradstep_optimizer_attach_shards) is copied where both are attached and each tensor
- * has one owner in both, else MISMATCH, on other ranks ABORTED.
- * Returns: INVALID_ARGUMENT, INVALID_STATE (one is in use; source's state is lost, see gradstep_optimizer_step),
- * MISMATCH (rule, names, shapes, dtypes or buffers: the text names what differs), CALLBACK (parallel_for).
+ * sharded, and where tensors have owners (gradstep_optimizer_attach_shards): each then has the same owner in both.
+ * Returns: INVALID_ARGUMENT, INVALID_STATE (one is in use; source's state is lost, see gradstep_optimizer_step; one has
+ * owners and is not attached), MISMATCH (rule, names, shapes, dtypes, buffers or owners: the text names what differs),
+ * CALLBACK (parallel_for), and, with owners, ABORTED (it failed on another rank) and the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_copy_state(gradstep_optimizer* destination,
                                                            gradstep_optimizer* source) GRADSTEP_NOEXCEPT;

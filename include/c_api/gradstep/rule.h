@@ -179,9 +179,9 @@ GRADSTEP_API gradstep_status gradstep_optimizer_create_by_group(gradstep_context
 
 /*
  * Copies the averages of the weights (the options average_decay and average_equal, of Shampoo too) into n tensors, by
- * parameter: of its shape and any float dtype; data NULL = not wanted, unless the parameter has no elements and the
- * tensor has its shape. Steps from average_start on are averaged, every average_every-th of them; with k of them in it
- * already
+ * parameter: of its shape and any float dtype; data NULL = not wanted. A parameter without elements is wanted if the
+ * tensor has its shape. Steps from average_start on are averaged, every average_every-th of them; with k of them in
+ * it already
  *
  *   average = p                                    k = 0, and in every step before average_start
  *   average = share * average + (1 - share) * p    share: average_decay, with average_warmup at most

@@ -127,16 +127,16 @@ GRADSTEP_API gradstep_status gradstep_optimizer_attach_reducer(gradstep_optimize
  * collective, as is gradstep_optimizer_average, which still copies this rank's part; set_state takes the whole on every
  * rank; views are UNSUPPORTED. Numbers of a parameter, such as its "step", are on all ranks.
  *
- * comm NULL detaches the optimizer, or does nothing if it is not attached: it keeps its parts and their state. A
- * further call finds the owners that there were, whatever number they have in comm. It steps parts of parameters only
- * while they are attached (else INVALID_STATE). The optimizer takes a channel of its own (gradstep_comm_dup). A step
- * compares what gradstep_optimizer_attach_comm says, and fails as it says there. Where some ranks may have stepped and
- * others not, the state is lost.
- * Returns: with nothing changed on any rank, MISMATCH (parts that overlap, or that leave elements of
- * a whole out: the text has the parameter, ranks, shapes and offsets, and is the same on all ranks; ranks whose wholes,
- * names, dtypes, rule or options of it, hyper-parameters or step count differ), UNSUPPORTED (a parameter of which ranks
- * have parts, and Shampoo or SOAP; or state in 8-bit codes without an owner; or an owner, and an engine of comm that
- * only gathers), INVALID_STATE (in use; an owner that has state is not among the ranks), OUT_OF_MEMORY, ABORTED (as
+ * comm NULL detaches the optimizer, which keeps its parts and their state; it does nothing where none are attached. A
+ * further call finds the same owners, whatever their ranks in comm. The optimizer steps parts only while ranks are
+ * attached (else INVALID_STATE). It takes a channel of its own (gradstep_comm_dup). A step compares what
+ * gradstep_optimizer_attach_comm says, and fails as it says there. Where some ranks may have stepped and others not,
+ * the state is lost.
+ * Returns: with nothing changed on any rank, MISMATCH (parts overlap, or leave elements of a whole out: the text has
+ * the parameter, ranks, shapes and offsets, and is the same on all ranks; ranks whose wholes, names, dtypes, rule or
+ * options of it, hyper-parameters or step count differ), UNSUPPORTED (for a parameter of which ranks have parts:
+ * Shampoo and SOAP; state in 8-bit codes, unless it has an owner; an owner, where comm's engine only gathers),
+ * INVALID_STATE (in use; an owner that has state is not among the ranks), OUT_OF_MEMORY, ABORTED (as
  * gradstep_optimizer_attach_comm), and the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_attach_shards(gradstep_optimizer* optimizer,

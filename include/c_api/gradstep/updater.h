@@ -136,10 +136,10 @@ GRADSTEP_API gradstep_status gradstep_updater_push(gradstep_updater* updater, co
  * gradstep_reducer_push has begun, and steps: an error of its exchange drops that window. Collective with
  * a reducer: all ranks flush after the same number of pushes. An empty window on all ranks is OK and applies nothing.
  * *applied_out as in push.
+ *
  * Returns: INVALID_ARGUMENT, INVALID_STATE (as push; or the last push failed, its window was not finished since, and
- * there is no accumulator that would have kept its gradients: push them again), UNSUPPORTED (as push),
- * CALLBACK, NUMERIC (as push), and the
- * statuses of a collective call.
+ * there is no accumulator that would have kept its gradients: push them again), UNSUPPORTED (as push), CALLBACK,
+ * NUMERIC (as push), and the statuses of a collective call.
  */
 GRADSTEP_API gradstep_status gradstep_updater_flush(gradstep_updater* updater, const gradstep_tensor* params, size_t n,
                                                     void* stream, int32_t* applied_out) GRADSTEP_NOEXCEPT;

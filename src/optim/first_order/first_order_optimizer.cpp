@@ -65,6 +65,11 @@ bool has_owner(const Rule& rule, const Parameter& parameter) {
   return parameter.is_part() && cost_as_a_whole(rule, parameter) > 0;
 }
 
+/// The owner of a parameter's state while no ranks are attached; -1 = it has none.
+std::int32_t owner_without_ranks(const Rule& rule, const Parameter& parameter) {
+  return has_owner(rule, parameter) ? kOwnerToCome : -1;
+}
+
 /// Parts of one parameter are rounded by random numbers of their own, and replicas of a part by the same.
 std::string key_name(const Parameter& parameter) {
   return parameter.is_part() ? parameter.name + shape_text(parameter.offset()) : parameter.name;
@@ -144,7 +149,7 @@ std::int64_t FirstOrderOptimizer::state_bytes(const RulesByGroup& rules, const S
   std::int64_t bytes = 0;
   for (const Parameter& parameter : schema) {
     const Rule& rule = rules.of(parameter.group);
-    bytes += bytes_of(wishes_of(rule, parameter, hyper_parameters, has_owner(rule, parameter) ? kOwnerToCome : -1));
+    bytes += bytes_of(wishes_of(rule, parameter, hyper_parameters, owner_without_ranks(rule, parameter)));
   }
   return bytes;
 }
@@ -340,12 +345,12 @@ Optimizer::OwnerOf FirstOrderOptimizer::owners(const Sharding* next) {
     if (next != nullptr && next->parts() != nullptr) return next->parts()->owner(parameter);
     if (next != nullptr) return slot >= kWhole ? next->owner(parameter) : -1;
     const Parameter& shown = schema()[parameter];
-    return has_owner(rules_.of(shown.group), shown) ? kOwnerToCome : -1;
+    return owner_without_ranks(rules_.of(shown.group), shown);
   };
 }
 
 std::int32_t FirstOrderOptimizer::owner_of(const Rule& rule, const Parameter& parameter, std::size_t i) const {
-  if (!is_sharded()) return has_owner(rule, parameter) ? kOwnerToCome : -1;
+  if (!is_sharded()) return owner_without_ranks(rule, parameter);
   return sharding()->parts() != nullptr ? sharding()->parts()->owner(i) : -1;
 }
 

@@ -26,7 +26,7 @@ inline constexpr const char* kStepCount = "step";  ///< those that the parameter
 inline constexpr const char* kWeightAverage = "average";
 inline constexpr const char* kWeightAverageCount = "average_count";  ///< steps that were made
 
-/// An owner of what one of the ranks has, which do not know each other yet.
+/// Stands for an owner while no ranks are attached: one of them will have the tensor.
 inline constexpr std::int32_t kOwnerToCome = std::numeric_limits<std::int32_t>::max();
 
 /// A tensor that a parameter is to have, by its place in the parameter's list.
@@ -38,7 +38,7 @@ struct StateWish {
   /// Not cut into slices: one rank has it, or all have. It has its shape in views too, lies beside its like, and goes
   /// on where it was switched off for a while. Others begin anew.
   bool is_whole = false;
-  /// >= 0: the rank that has it, all of it, where the parameter's slice is not empty.
+  /// >= 0: the rank that has the whole tensor. A rank whose slice of the parameter is empty has nothing of it.
   std::int32_t owner = -1;
 };
 
@@ -76,9 +76,9 @@ class StateStore {
   bool is_active(std::size_t parameter, std::size_t slot) const;
   bool is_whole(std::size_t parameter, std::size_t slot) const { return parameters_[parameter][slot].about->is_whole; }
   std::int32_t owner(std::size_t parameter, std::size_t slot) const { return parameters_[parameter][slot].owner; }
-  /// Whether this rank has what an owner has of the parameter's state.
+  /// Whether this rank holds state of the parameter that has an owner.
   bool is_owner(std::size_t parameter) const;
-  /// Whether a rank, this one or another, has or is to have all of some of the parameter's state.
+  /// Whether state of the parameter has an owner: this rank, another one, or one to come.
   bool has_owner(std::size_t parameter) const;
   /// The slot of a name that takes part; slots() = none.
   std::size_t find(std::size_t parameter, const char* name) const;

@@ -149,8 +149,8 @@ World make_world(const std::string& engine, std::int32_t world_size, const CommS
 }
 
 std::vector<std::string> engines() {
-  std::vector<std::string> names = {"local", "host_gather", "host_pairs", "host_all", "group", "host_group"};
-  if (kConnectsProcesses) names.insert(names.begin() + 1, "shm");
+  std::vector<std::string> names = engines_of_one_machine();
+  for (const char* name : {"host_gather", "host_pairs", "host_all", "group", "host_group"}) names.emplace_back(name);
 #if defined(GRADSTEP_TEST_PLUGIN_DIR)
   names.emplace_back("gloo");
   ::setenv("GRADSTEP_PLUGIN_DIR", GRADSTEP_TEST_PLUGIN_DIR, 1);

@@ -232,7 +232,7 @@ TEST(PartsStep, PartsThatARuleCannotStepAreRefusedOnAllRanks) {
       auto options = default_shampoo_options();
       options.learning_rate = 0.01;
       Shampoo shampoo(make_context(), options, model.schema);
-      expect_error(GRADSTEP_ERR_UNSUPPORTED, "parameter 'p0': every rank of a shampoo steps whole tensors",
+      expect_error(GRADSTEP_ERR_UNSUPPORTED, "parameter 'p0': shampoo steps whole tensors on every rank",
                    [&] { attach_parts(shampoo, &comm); });
       EXPECT_FALSE(shampoo.is_sharded());
       const auto coded = optimizer_of(rule_of("adam", {kRate, {"state_dtype", 0, "int8"}}), model);

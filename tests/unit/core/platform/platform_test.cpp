@@ -118,6 +118,7 @@ TEST(Platform, ADirectoryIsNoFile) {
 TEST(Platform, MemoryIsAligned) {
   for (const std::size_t alignment : {std::size_t{64}, std::size_t{1} << 21}) {
     void* data = platform::allocate(alignment, 2 * alignment);
+    ASSERT_NE(data, nullptr);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % alignment, 0U);
     platform::deallocate(data);
   }
@@ -142,7 +143,7 @@ TEST(Platform, ThreadsHaveNumbersOfTheirOwn) {
   }).join();
   EXPECT_EQ(platform::thread_number(), own);
   EXPECT_GT(platform::process_number(), 0);
-  EXPECT_FALSE(platform::host_name().empty());
+  EXPECT_NE(platform::host_name(), "?");
 }
 
 TEST(Platform, ALibraryThatIsNotThereIsToldInTheSystemsWords) {
