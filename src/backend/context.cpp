@@ -8,8 +8,8 @@
 #include "backend/host_loop.h"
 #include "backend/plugin_loader.h"
 #include "core/error.h"
-#include "core/memory.h"
 #include "core/own_thread.h"
+#include "core/platform/system.h"
 #include "core/shape.h"
 
 namespace gradstep {
@@ -33,7 +33,7 @@ int thread_count(const gradstep_context_options& options) {
 /// files that are larger than the memory.
 void check_fits(const Schema& schema) {
   constexpr double kMemories = 16;
-  const auto memory = static_cast<double>(memory_of_machine());
+  const auto memory = static_cast<double>(platform::memory_of_machine());
   if (memory == 0 || schema.bytes() <= kMemories * memory) return;
   double bytes = 0;
   for (std::size_t i = 0; i < schema.size(); ++i) {

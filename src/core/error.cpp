@@ -50,7 +50,7 @@ TextKey text_key;
 /// Room for `size` characters. False, and there is none, if there is no memory.
 bool make_room(MessageSlot& slot, std::size_t size) noexcept {
   if (size <= slot.capacity) return true;
-  auto* text = static_cast<char*>(std::calloc(size, 1));
+  auto* text = static_cast<char*>(std::malloc(size));
   if (text == nullptr) return false;
   if (!text_key.keep(text)) {
     std::free(text);

@@ -26,8 +26,6 @@ void* allocate_own(std::size_t bytes) {
 
 }  // namespace
 
-std::int64_t memory_of_machine() noexcept { return platform::memory_of_machine(); }
-
 Allocator::Allocator(const gradstep_allocator* host) {
   if (host == nullptr) return;
   host_ = read_known_fields("options.allocator", host);

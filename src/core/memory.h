@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 
 #include "core/host_callback.h"
@@ -17,9 +16,6 @@ namespace gradstep {
 
 /// Cache line, and the width of the widest vector.
 inline constexpr std::size_t kAlignment = 64;
-
-/// Bytes; 0 = the system does not say.
-std::int64_t memory_of_machine() noexcept;
 
 /// About what an allocation of `bytes` takes from the C library.
 constexpr std::size_t allocated_bytes(std::size_t bytes) {

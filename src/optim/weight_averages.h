@@ -11,6 +11,7 @@
 
 #include "backend/context.h"
 #include "backend/step.h"
+#include "core/list_bytes.h"
 #include "core/schema.h"
 #include "optim/state/state_store.h"
 
@@ -46,6 +47,8 @@ class WeightAverages {
   void run(const Site& site, const kernels::StepScalars* scalars) const {
     if (!items_.empty()) site.backend().average(plan_, scalars, site.queue());
   }
+
+  std::size_t bytes() const { return list_bytes(items_) + work_.chunks().size_bytes(); }
 
  private:
   void begin();

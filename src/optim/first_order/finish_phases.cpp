@@ -27,13 +27,15 @@ Array stepped(const UpdateItem& item) {
 void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumbers> whole, const RulesByGroup& rules,
                         const Schema& schema, const WorkList& work, const Sharding* sharding) {
   waits_ = std::ranges::any_of(options_, &FinishOptions::are_needed);
-  has_ratios_ = has_masks_ = false;
+  has_ratios_ = std::ranges::any_of(
+      options_, [](const FinishOptions& options) { return options.scale == ChangeScale::trust_ratio; });
+  has_masks_ = false;
   if (!waits_) return;
   const std::int64_t chunks = sharding != nullptr ? sharding->partials().count() : std::ssize(work.chunks());
   make_room(items, chunks);
   items_.assign(items.size(), {});
-  values_.assign(items.size(), {});
-  shown_changes_.assign(items.size(), {});
+  values_.assign(has_ratios_ ? items.size() : 0, {});
+  shown_changes_.assign(values_.size(), {});
   std::vector<OrthogonalItem> matrices;
   factored_.clear();
   double* factor = partials_.as<double>() + 3 * chunks;
@@ -48,7 +50,7 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumber
     finish.first = first;
     finish.count = sharding != nullptr ? sharding->partials().count(i) : chunks_of(schema[i].size);
     first += finish.count;
-    values_[i].size = shown_changes_[i].size = item.param.size;
+    if (has_ratios_) values_[i].size = shown_changes_[i].size = item.param.size;
     if (!options.are_needed()) continue;
     const Array change =
         compact_array(changes_.as<std::byte>() + offset, item.param.size, arithmetic_dtype(item.param.dtype));
@@ -63,7 +65,6 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumber
     if (options.cautious == CautiousUpdate::off && item.gradient.data != nullptr) finish.item.gradient = change;
     item.update = change;
     if (options.scale == ChangeScale::trust_ratio) {
-      has_ratios_ = true;
       values_[i] = stepped(item);
       shown_changes_[i] = change;
     }

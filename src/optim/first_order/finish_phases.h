@@ -11,6 +11,7 @@
 
 #include "backend/site.h"
 #include "backend/step.h"
+#include "core/list_bytes.h"
 #include "core/schema.h"
 #include "optim/first_order/projection_phase.h"
 #include "optim/first_order/rule.h"
@@ -39,8 +40,9 @@ class FinishPhases {
   /// After the update of those items.
   void run(const kernels::StepScalars* scalars, const Sharding* sharding);
 
-  std::int64_t bytes() const {
-    return static_cast<std::int64_t>(changes_.bytes() + partials_.bytes()) + projection_.bytes();
+  std::size_t bytes() const {
+    return changes_.bytes() + partials_.bytes() + projection_.bytes() +
+           list_bytes(options_, items_, matrices_, values_, shown_changes_, factored_);
   }
 
  private:

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/list_bytes.h"
 #include "core/shape.h"
 #include "kernels/stored.h"
 
@@ -421,10 +422,9 @@ void FirstOrderOptimizer::apply(double clip_value) {
 }
 
 std::int64_t FirstOrderOptimizer::scratch_bytes() const {
-  return units_.bytes() + sums_.bytes() + finish_.bytes() +
-         static_cast<std::int64_t>(items_.capacity() * sizeof(UpdateItem) + constants_.bytes() +
-                                   program_numbers_.bytes() + group_of_.bytes() + counts_.bytes() + numbers_.bytes() +
-                                   random_keys_.capacity() * sizeof(std::uint64_t));
+  return static_cast<std::int64_t>(units_.bytes() + sums_.bytes() + finish_.bytes() + averages_.bytes() +
+                                   constants_.bytes() + program_numbers_.bytes() + group_of_.bytes() + counts_.bytes() +
+                                   numbers_.bytes() + list_bytes(items_, random_keys_));
 }
 
 }  // namespace gradstep

@@ -12,6 +12,7 @@
 
 #include "backend/site.h"
 #include "backend/step.h"
+#include "core/list_bytes.h"
 #include "core/schema.h"
 #include "optim/first_order/rule.h"
 
@@ -28,7 +29,11 @@ class GradientUnits {
   /// Before the update of those items.
   void run(const kernels::StepScalars* scalars);
 
-  std::int64_t bytes() const { return static_cast<std::int64_t>(shaped_.bytes()); }
+  std::size_t bytes() const {
+    std::size_t bytes = shaped_.bytes() + clipped_.bytes() + centered_.bytes();
+    for (const std::vector<std::int64_t>& numbers : numbers_) bytes += sizeof numbers + list_bytes(numbers);
+    return bytes;
+  }
 
  private:
   /// Units of one kind, of all parameters.
@@ -36,6 +41,8 @@ class GradientUnits {
     WorkList work;
     std::vector<UnitItem> items;
     UnitPlan plan;
+
+    std::size_t bytes() const { return work.chunks().size_bytes() + list_bytes(items); }
   };
 
   void add(Pass& pass, UnitItem item, const Parameter& parameter, ClipUnits units);

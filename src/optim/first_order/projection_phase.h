@@ -11,6 +11,7 @@
 #include "backend/exchange.h"
 #include "backend/site.h"
 #include "backend/step.h"
+#include "core/list_bytes.h"
 
 namespace gradstep {
 
@@ -25,7 +26,13 @@ class ProjectionPhase {
   /// After the update of those items: their gradients become changes, if the step is made.
   void run(const kernels::StepScalars* scalars);
 
-  std::int64_t bytes() const { return static_cast<std::int64_t>(scratch_.bytes() + numbers_.bytes()); }
+  std::size_t bytes() const {
+    std::size_t bytes =
+        scratch_.bytes() + numbers_.bytes() + work_.chunks().size_bytes() + product_work_.chunks().size_bytes();
+    bytes += list_bytes(items_, products_);
+    for (const Products& products : by_dtype_) bytes += products.bytes();
+    return bytes;
+  }
 
  private:
   /// Products of matrices of one dtype, in the order of the step. [1]: of transposed matrices.
@@ -36,6 +43,8 @@ class ProjectionPhase {
     LowRankPlan base_plans[2];
     LowRankPlan vector_plan;
     LowRankPlan factor_plans[2];
+
+    std::size_t bytes() const { return list_bytes(bases[0], bases[1], vectors, factors[0], factors[1]); }
   };
 
   void make_room();

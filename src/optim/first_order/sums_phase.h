@@ -11,6 +11,7 @@
 
 #include "backend/site.h"
 #include "backend/step.h"
+#include "core/list_bytes.h"
 #include "core/schema.h"
 #include "optim/first_order/rule.h"
 #include "optim/sharding.h"
@@ -31,7 +32,7 @@ class SumsPhase {
   /// Before the update of those items.
   void run(const UpdatePlan& update, const kernels::StepScalars* scalars, const Sharding* sharding);
 
-  std::int64_t bytes() const { return static_cast<std::int64_t>(partials_.bytes()); }
+  std::size_t bytes() const { return partials_.bytes() + list_bytes(settled_); }
 
  private:
   const Site& site_;

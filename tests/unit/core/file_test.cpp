@@ -13,6 +13,7 @@
 
 #include "unit/child_process.h"
 #include "unit/support.h"
+#include "unit/temporary_directory.h"
 
 namespace gradstep::test {
 namespace {
@@ -21,18 +22,11 @@ namespace fs = std::filesystem;
 
 constexpr uid_t kSomebody = 12345;
 
-/// A fresh folder that goes away with the test.
 class File : public testing::Test {
  protected:
-  File() {
-    std::string name = (fs::temp_directory_path() / "gradstep-file-XXXXXX").string();
-    folder_ = mkdtemp(name.data());
-  }
-  ~File() override { fs::remove_all(folder_); }
+  std::string at(const std::string& name) const { return folder_.file(name); }
 
-  std::string at(const std::string& name) const { return folder_ / name; }
-
-  fs::path folder_;
+  TemporaryDirectory folder_;
 };
 
 void make(const std::string& path, const std::string& text, mode_t permissions = 0644) {
@@ -96,7 +90,7 @@ TEST_F(File, KeepsOwnerAndGroupWhereTheSystemAllowsIt) {
 
 TEST_F(File, GivesAnotherGroupNoMoreThanEverybodyHad) {
   if (!is_root()) GTEST_SKIP() << "needs root";
-  ASSERT_EQ(chmod(folder_.c_str(), 0777), 0);
+  ASSERT_EQ(chmod(folder_.path().c_str(), 0777), 0);
   make(at("state"), "old", 0664);
   EXPECT_TRUE(as_somebody([&] {
     save(at("state"));
@@ -131,7 +125,7 @@ TEST_F(File, RefusesLinksInACircle) {
 
 TEST_F(File, RefusesAStrangersLinkInAFolderForEverybody) {
   if (!is_root()) GTEST_SKIP() << "needs root";
-  ASSERT_EQ(chmod(folder_.c_str(), 01777), 0);
+  ASSERT_EQ(chmod(folder_.path().c_str(), 01777), 0);
   make(at("victim"), "precious");
   fs::create_symlink("victim", at("state"));
   save(at("state"), "mine");
@@ -161,10 +155,10 @@ TEST_F(File, HasAnotherUnfinishedNameEachTime) {
   std::set<std::string> names;
   for (int i = 0; i < 10; ++i) {
     const NewFile file("path", at("state"), 0666);
-    for (const auto& entry : fs::directory_iterator(folder_)) names.insert(entry.path().filename());
+    for (const auto& entry : fs::directory_iterator(folder_.path())) names.insert(entry.path().filename());
   }
   EXPECT_EQ(names.size(), 10U);
-  EXPECT_TRUE(fs::is_empty(folder_));
+  EXPECT_TRUE(fs::is_empty(folder_.path()));
 }
 
 TEST_F(File, IsAnErrorAtOnceWhereItIsNoRegularFile) {
@@ -174,7 +168,7 @@ TEST_F(File, IsAnErrorAtOnceWhereItIsNoRegularFile) {
     expect_error(GRADSTEP_ERR_IO, found, [&] { save(path); });
   };
   refused(at("fifo"), "is a FIFO, expected a regular file");
-  refused(folder_, "is a directory, expected a regular file");
+  refused(folder_.path(), "is a directory, expected a regular file");
   EXPECT_TRUE(fs::is_fifo(at("fifo")));
   if (mknod(at("null").c_str(), S_IFCHR | 0666, makedev(1, 3)) != 0) return;  // needs root, and not in every container
   refused(at("null"), "is a device, expected a regular file");
