@@ -264,15 +264,19 @@ class TorchMuonInF32:
 
 
 def muon_cases() -> Iterator[Case]:
-    """The matrices of one of GPT-2 small's layers, on one thread each; results in bf16 are compared loosely."""
+    """The matrices of one of GPT-2 small's layers, on one thread each; results in bf16 are compared loosely, and so are
+    those of Gram iterations, of which the peers have none."""
     peers = {
         "f32": (lambda parameters: TorchMuonInF32(parameters, RATE), "torch in f32", 1e-5),
         "bf16": (lambda parameters: torch.optim.Muon(parameters, lr=RATE, weight_decay=0), "torch.optim", 1e-3),
     }
-    for precision, (peer, name, tolerance) in peers.items():
-        options = {"learning_rate": RATE, "normalizer": "max", "product_precision": precision}
+    for precision, iterate in (("f32", "matrix"), ("f32", "gram"), ("bf16", "matrix"), ("bf16", "gram")):
+        peer, name, tolerance = peers[precision]
+        options = {"learning_rate": RATE, "normalizer": "max", "product_precision": precision, "iterate": iterate}
+        if iterate == "gram":
+            tolerance *= 10
         case = step_case(
-            f"Muon in {precision}, a layer of GPT-2",
+            f"Muon in {precision}{', Gram iterations' if iterate == 'gram' else ''}, a layer of GPT-2",
             LAYER,
             lambda arrays, options=options: gradstep.Muon(arrays, context=context(), **options),
             peer,

@@ -22,7 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from cases import add_yardstick, context, step_case, torch
 from run import print_row, row_of
-from timing import Case, processor
+from timing import Case, processor, renew_record
 
 import gradstep
 
@@ -192,17 +192,8 @@ def main(arguments: list[str] | None = None) -> int:
             "models": models,
             "cases": rows,
         }
-        write(given.results, document)
+        renew_record(given.results, document)
     return 0
-
-
-def write(results: Path, document: dict[str, Any]) -> None:
-    """The record of this kind of machine is renewed; others stay."""
-    machines = json.loads(results.read_text())["machines"] if results.exists() else []
-    name = document["machine"]["processor"]
-    kept = [each for each in machines if each["machine"]["processor"] != name]
-    results.parent.mkdir(parents=True, exist_ok=True)
-    results.write_text(json.dumps({"machines": [*kept, document]}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

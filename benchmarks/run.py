@@ -16,7 +16,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import cases
-from timing import Case, processor
+from timing import Case, processor, renew_record
 
 import gradstep
 
@@ -118,8 +118,7 @@ def main() -> int:
         "cases": rows,
         "c": c,
     }
-    results.parent.mkdir(parents=True, exist_ok=True)
-    results.write_text(json.dumps(document, indent=1) + "\n")
+    renew_record(results, document)
     print(f"written: {results}")
     return 0
 

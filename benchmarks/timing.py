@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Interleaved timing: the machine's speed changes from second to second, so contenders take turns in every round."""
 
+import json
 import statistics
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "scripts"))
 import processors
@@ -93,3 +95,12 @@ class Case:
         mine, theirs = self.timings["gradstep"], self.timings[peer]
         per_round = [b / a for a, b in zip(mine.rounds, theirs.rounds, strict=True)]
         return theirs.best / mine.best, statistics.median(per_round)
+
+
+def renew_record(results: Path, document: dict[str, Any]) -> None:
+    """Writes what was measured here to a record of machines. That of this kind of machine is replaced; others stay."""
+    machines = json.loads(results.read_text())["machines"] if results.exists() else []
+    name = document["machine"]["processor"]
+    kept = [each for each in machines if each["machine"]["processor"] != name]
+    results.parent.mkdir(parents=True, exist_ok=True)
+    results.write_text(json.dumps({"machines": [*kept, document]}, indent=1) + "\n")

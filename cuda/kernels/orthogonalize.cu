@@ -96,6 +96,25 @@ struct WriteOrthogonal {
   }
 };
 
+/// A thread for each place of the diagonals of n x n matrices that lie side by side.
+template <class T>
+struct AddToDiagonals {
+  static constexpr const char* kName = "add_to_diagonals";
+  static constexpr int kThreads = 128;
+
+  std::int64_t n;
+  std::int64_t total;  ///< places of all matrices
+  SumOf<T> number;
+  T* matrices;
+
+  GRADSTEP_DEVICE void operator()(Block& block) const {
+    const std::int64_t place = block.index() * kThreads + block.thread();
+    if (place >= total) return;
+    T* diagonal = matrices + place / n * n * n + place % n * (n + 1);
+    block.store(diagonal, kernels::convert<T>(kernels::widen(block.load(diagonal)) + number));
+  }
+};
+
 /// What a unit of a matrix, a row for example, is multiplied by, and its sum of squares.
 struct UnitFactor {
   double factor;
@@ -231,14 +250,16 @@ struct OrthogonalBatch {
   std::int64_t square() const { return std::min(rows, columns) * std::min(rows, columns); }
   std::int64_t count() const { return static_cast<std::int64_t>(matrices.size()); }
   bool is_of_bf16() const { return form.precision == rules::IteratePrecision::bf16; }
-  /// Bytes: X and its successor, A and B.
-  std::int64_t scratch() const {
-    return count() * 2 * (size() + square()) * size_of(is_of_bf16() ? DType::bf16 : dtype);
+  bool is_of_gram() const { return form.is_of_gram(rows, columns); }
+  /// Numbers for each matrix: X and its successor, A and B; of Gram iterations Q and a successor too.
+  std::int64_t scratch_of_each() const { return 2 * (size() + (is_of_gram() ? 2 : 1) * square()); }
+  std::int64_t scratch_bytes() const {
+    return count() * scratch_of_each() * size_of(is_of_bf16() ? DType::bf16 : dtype);
   }
 
   bool takes(const OrthogonalItem& item) const {
     return item.rows == rows && item.columns == columns && item.matrix.dtype == dtype && item.form == form &&
-           item.variance == variance && (count() + 1) * 2 * (size() + square()) <= kBatchScratch;
+           item.variance == variance && (count() + 1) * scratch_of_each() <= kBatchScratch;
   }
   void add(const OrthogonalItem& item) {
     matrices.push_back(
@@ -279,7 +300,7 @@ void make_batches(PreparedOrthogonal& form, const OrthogonalPlan& plan) {
   for (const auto& batch : form.batches) {
     batch->norms.work = &batch->work;
     batch->norms.arrays = {batch->arrays, 0};
-    form.scratch_bytes = std::max(form.scratch_bytes, batch->scratch());
+    form.scratch_bytes = std::max(form.scratch_bytes, batch->scratch_bytes());
     form.most_chunks = std::max(form.most_chunks, static_cast<std::int64_t>(batch->work.chunks().size()));
     form.most_matrices = std::max(form.most_matrices, batch->count());
     form.most_units = std::max(form.most_units, batch->count() * batch->variance.count(batch->rows, batch->columns));
@@ -300,6 +321,109 @@ void divide_by_variance(PreparedOrthogonal& form, const OrthogonalBatch& batch, 
   launch(queue, chunks.count, DivideByVariance<T>{chunks.chunks, matrices, units, factors, scales});
 }
 
+/// The iterations of a batch in numbers of T, as those of one matrix on the host.
+template <class T>
+class Iteration {
+ public:
+  Iteration(PreparedOrthogonal& form, const OrthogonalBatch& batch, CudaQueue& queue)
+      : batch_(batch),
+        cublas_(*form.cublas),
+        queue_(queue),
+        count_(batch.count()),
+        n_(std::min(batch.rows, batch.columns)) {
+    x_ = reinterpret_cast<T*>(form.scratch.of<std::byte>(queue, form.scratch_bytes));
+    next_ = x_ + count_ * batch.size();
+    a_ = next_ + count_ * batch.size();
+    b_ = a_ + count_ * batch.square();
+    q_ = b_ + count_ * batch.square();
+    turned_ = q_ + count_ * batch.square();
+  }
+
+  T* x() { return x_; }
+
+  void run() {
+    const bool is_of_gram = batch_.is_of_gram();
+    for (std::int32_t k = 0; k < batch_.form.iterations; ++k) {
+      const rules::NewtonSchulzStep step = batch_.form.step(k);
+      const bool starts = !is_of_gram || batch_.form.starts(k);
+      if (starts) square();
+      copy(a_, b_, batch_.square());
+      add(step.c, of_square(a_), of_square(a_), step.b, b_);
+      if (!is_of_gram) {
+        multiply_x(b_, step.a);
+        continue;
+      }
+      starts ? begin_q(step.a) : advance_q(step.a);
+      batch_.form.ends(k) ? multiply_x(q_, 0) : advance_gram(step.a);
+    }
+  }
+
+ private:
+  using Batch = MatrixBatch<const T>;
+
+  bool is_tall() const { return batch_.rows > batch_.columns; }
+  Batch of_square(const T* first) const { return {first, n_, n_, batch_.square()}; }
+  void copy(const T* from, T* to, std::int64_t size) {
+    queue_.copy(to, from, static_cast<std::size_t>(count_ * size) * sizeof(T));
+  }
+  /// to = keep to + factor f g.
+  void add(double factor, const Batch& f, const Batch& g, double keep, T* to) {
+    const MatrixBatch<T> sum{to, n_, n_, batch_.square()};
+    cublas_.add_product<T>(static_cast<SumOf<T>>(factor), f, g, static_cast<SumOf<T>>(keep), sum, count_, queue_);
+  }
+
+  /// A = X X^T.
+  void square() {
+    const Batch xs{x_, batch_.rows, batch_.columns, batch_.size()};
+    cublas_.multiply<T>(is_tall() ? transposed(xs) : xs, is_tall() ? xs : transposed(xs), {a_, n_, n_, batch_.square()},
+                        count_, queue_);
+  }
+
+  /// X = keep X + F X.
+  void multiply_x(const T* f, double keep) {
+    const Batch xs{x_, batch_.rows, batch_.columns, batch_.size()};
+    copy(x_, next_, batch_.size());
+    cublas_.add_product<T>(1, is_tall() ? xs : of_square(f), is_tall() ? of_square(f) : xs, static_cast<SumOf<T>>(keep),
+                           {next_, batch_.rows, batch_.columns, batch_.size()}, count_, queue_);
+    std::swap(x_, next_);
+  }
+
+  /// Q = a I + Z.
+  void begin_q(double a) {
+    copy(b_, q_, batch_.square());
+    const std::int64_t total = count_ * n_;
+    launch(queue_, parts_of(total, AddToDiagonals<T>::kThreads),
+           AddToDiagonals<T>{n_, total, static_cast<SumOf<T>>(a), q_});
+  }
+
+  /// Q = a Q + Q Z.
+  void advance_q(double a) {
+    copy(q_, turned_, batch_.square());
+    add(1, of_square(q_), of_square(b_), a, turned_);
+    std::swap(q_, turned_);
+  }
+
+  /// R = (a I + Z) (a R + R Z).
+  void advance_gram(double a) {
+    copy(a_, turned_, batch_.square());
+    add(1, of_square(a_), of_square(b_), a, turned_);
+    copy(turned_, a_, batch_.square());
+    add(1, of_square(b_), of_square(turned_), a, a_);
+  }
+
+  const OrthogonalBatch& batch_;
+  Cublas& cublas_;
+  CudaQueue& queue_;
+  std::int64_t count_;
+  std::int64_t n_;
+  T* x_;
+  T* next_;
+  T* a_;
+  T* b_;
+  T* q_;
+  T* turned_;
+};
+
 /// Matrices of numbers of Stored, whose iterates are of T.
 template <class Stored, class T>
 void orthogonalize_batch(PreparedOrthogonal& form, OrthogonalBatch& batch, const kernels::StepScalars* scalars,
@@ -312,33 +436,12 @@ void orthogonalize_batch(PreparedOrthogonal& form, OrthogonalBatch& batch, const
   auto* squares = form.squares.of<double>(queue, form.most_chunks);
   auto* factors = form.factors.of<double>(queue, form.most_matrices);
   const std::int64_t size = batch.size();
-  const std::int64_t square = batch.square();
-  const std::int64_t count = batch.count();
-  const std::int64_t n = std::min(batch.rows, batch.columns);
-  T* x = reinterpret_cast<T*>(form.scratch.of<std::byte>(queue, form.scratch_bytes));
-  T* next = x + count * size;
-  T* a = next + count * size;
-  T* b = a + count * square;
+  Iteration<T> iteration(form, batch, queue);
   square_chunks(batch.norms, 1, squares, queue);
-  launch(queue, count, OrthogonalFactors{matrices, chunks_of(size), batch.form, squares, factors});
-  launch(queue, chunks.count, NormalizeMatrices<Stored, T>{chunks.chunks, matrices, factors, size, x});
-  const bool is_tall = batch.rows > batch.columns;
-  Cublas& cublas = *form.cublas;
-  for (std::int32_t k = 0; k < batch.form.iterations; ++k) {
-    const rules::NewtonSchulzStep step = batch.form.step(k);
-    const MatrixBatch<const T> xs{x, batch.rows, batch.columns, size};
-    const MatrixBatch<const T> as{a, n, n, square};
-    const MatrixBatch<const T> bs{b, n, n, square};
-    cublas.multiply<T>(is_tall ? transposed(xs) : xs, is_tall ? xs : transposed(xs), {a, n, n, square}, count, queue);
-    queue.copy(b, a, static_cast<std::size_t>(count * square) * sizeof(T));
-    cublas.add_product<T>(static_cast<SumOf<T>>(step.c), as, as, static_cast<SumOf<T>>(step.b), {b, n, n, square},
-                          count, queue);
-    queue.copy(next, x, static_cast<std::size_t>(count * size) * sizeof(T));
-    cublas.add_product<T>(1, is_tall ? xs : bs, is_tall ? bs : xs, static_cast<SumOf<T>>(step.a),
-                          {next, batch.rows, batch.columns, size}, count, queue);
-    std::swap(x, next);
-  }
-  launch(queue, chunks.count, WriteOrthogonal<Stored, T>{chunks.chunks, matrices, size, x});
+  launch(queue, batch.count(), OrthogonalFactors{matrices, chunks_of(size), batch.form, squares, factors});
+  launch(queue, chunks.count, NormalizeMatrices<Stored, T>{chunks.chunks, matrices, factors, size, iteration.x()});
+  iteration.run();
+  launch(queue, chunks.count, WriteOrthogonal<Stored, T>{chunks.chunks, matrices, size, iteration.x()});
   divide_by_variance<Stored>(form, batch, matrices, chunks, scalars, queue);
 }
 

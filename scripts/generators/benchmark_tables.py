@@ -39,6 +39,10 @@ CASES = {
     "sparse window, 1 % of 16M f32": ("sparse window of one rank, 1 % of 16M f32", "topk alone"),
     "PowerSGD window, rank 4, 4096x4096": ("PowerSGD window of one rank, rank 4, 4096x4096", "its products and QR"),
     "PowerSGD window, rank 4, 50257x768": ("PowerSGD window of one rank, rank 4, 50257x768", "its products and QR"),
+    "Muon in f32, a layer of GPT-2": ("Muon in f32, the matrices of a layer of GPT-2 small", "its iterations in f32"),
+    "Muon in f32, Gram iterations, a layer of GPT-2": ("the same matrices, Gram iterations", "its iterations in f32"),
+    "Muon in bf16, a layer of GPT-2": ("Muon with products in bf16, the same matrices", "torch.optim.Muon"),
+    "Muon in bf16, Gram iterations, a layer of GPT-2": ("the same matrices, Gram iterations", "torch.optim.Muon"),
     "Adam, 1 of 16, cost of a call": ("one Adam step of 16 elements, from Python", ""),
 }
 # The README's: what is most used, with two rows where PyTorch is faster.
@@ -56,23 +60,31 @@ def number(value: float | None) -> str:
     return "" if value is None else f"{value:.3g}"
 
 
-def row(case: dict[str, Any]) -> str:
-    title, peer_runs = CASES[case["name"]]
-    ours = case["contenders"].get("gradstep", {})
-    name, theirs = next(each for each in case["contenders"].items() if each[0].startswith("torch"))
-    times = case.get("speed_of_peer", {}).get(name, {}).get("best")
-    speed = (ours or theirs).get("gb_per_s")
-    theirs_text = f"{number(theirs['best_ms'])} ({peer_runs or 'fused'})"
-    return f"| {title} | {number(ours.get('best_ms'))} | {theirs_text} | {number(times)} | {number(speed)} |"
+def peer_of(case: dict[str, Any]) -> str:
+    return next(name for name in case["contenders"] if name.startswith("torch"))
 
 
-def table(record: dict[str, Any], names: tuple[str, ...]) -> Iterator[str]:
-    found = {case["name"]: case for case in record["cases"]}
-    yield "| milliseconds | gradstep | PyTorch | PyTorch / gradstep | GB/s |"
-    yield "|---|---|---|---|---|"
+def cell(case: dict[str, Any] | None, has_speed: bool) -> str:
+    """gradstep's milliseconds, the ratio of PyTorch's to them, and gradstep's GB/s."""
+    if case is None:
+        return ""
+    peer = peer_of(case)
+    ours = case["contenders"].get("gradstep")
+    times = case.get("speed_of_peer", {}).get(peer, {}).get("best")
+    shown = case["contenders"][peer] if ours is None else ours
+    parts = [number(shown["best_ms"]), number(times) or "-", number(shown.get("gb_per_s")) or "-"]
+    return "; ".join(parts if has_speed else parts[:2])
+
+
+def table(machines: list[dict[str, Any]], names: tuple[str, ...], has_speed: bool) -> Iterator[str]:
+    found = [{case["name"]: case for case in each["cases"]} for each in machines]
+    yield "| one thread | PyTorch runs | " + " | ".join(each["machine"]["processor"] for each in machines) + " |"
+    yield "|---" * (len(machines) + 2) + "|"
     for name in names:
-        if name in found:
-            yield row(found[name])
+        title, runs = CASES[name]
+        cells = [cell(each.get(name), has_speed) for each in found]
+        if any(cells):
+            yield f"| {title} | {runs or 'fused'} | " + " | ".join(cells) + " |"
 
 
 def models_table(machines: list[dict[str, Any]]) -> Iterator[str]:
@@ -93,10 +105,6 @@ def lists_of(machines: list[dict[str, Any]]) -> str:
     return ", ".join(f"{name} ({each['tensors']} tensors, {each['parameters'] / 1e6:.0f}M)" for name, each in models)
 
 
-def machine(record: dict[str, Any]) -> str:
-    return f"One thread of an {record['machine']['processor']}, PyTorch {record['torch']}"
-
-
 def with_region(text: str, path: Path, lines: list[str], begin_mark: str = BEGIN, end_mark: str = END) -> str:
     """The text of a page with these lines between its marks."""
     before, begin, rest = text.partition(begin_mark)
@@ -107,19 +115,26 @@ def with_region(text: str, path: Path, lines: list[str], begin_mark: str = BEGIN
 
 
 def generated() -> dict[Path, str]:
-    record = json.loads(RECORD.read_text())
-    machines = json.loads(MODELS.read_text())["machines"]
-    short = [*table(record, SHORT), ""]
-    below = f"""{machine(record)}; best of interleaved rounds. {RATIO}.
-        [More tables]({{}}#measured) cover Shampoo, networks and each language."""
+    machines = json.loads(RECORD.read_text())["machines"]
+    models = json.loads(MODELS.read_text())["machines"]
+    torches = sorted({each["torch"].split("+")[0] for each in machines})
+    versions = " and ".join(torches)
+    short = [*table(machines, SHORT, has_speed=False), ""]
+    below = f"""Cells have gradstep's milliseconds, and the ratio of PyTorch's to them: above 1 gradstep is faster. Best of
+        interleaved rounds, PyTorch {versions}. [More tables]({{}}#measured) cover Shampoo, networks and each language."""
     readme, front = ([*short, paragraph(below.format(page))] for page in ("docs/performance.md", "../performance.md"))
-    whole = [paragraph(f"{machine(record)}, no other work of the project; best of interleaved rounds. {RATIO}:"), ""]
+    whole = [
+        paragraph(f"""Cells have gradstep's milliseconds, the ratio of PyTorch's to them, and gradstep's GB/s (those of
+        PyTorch where it is alone). {RATIO}. Best of interleaved rounds, one kind of processor a column, no other work
+        of the project, PyTorch {versions}:"""),
+        "",
+    ]
     lists = [
-        paragraph(f"""Lists of {lists_of(machines)}. Each cell has gradstep's milliseconds on one thread, and the ratio
+        paragraph(f"""Lists of {lists_of(models)}. Each cell has gradstep's milliseconds on one thread, and the ratio
         of PyTorch's to them. {RATIO}. A step with 8-bit state is compared with PyTorch's with f32 state:"""),
         "",
     ]
-    page = with_region(PAGE.read_text(), PAGE, [*whole, *table(record, tuple(CASES))])
-    page = with_region(page, PAGE, [*lists, *models_table(machines)], MODELS_BEGIN, MODELS_END)
+    page = with_region(PAGE.read_text(), PAGE, [*whole, *table(machines, tuple(CASES), has_speed=True)])
+    page = with_region(page, PAGE, [*lists, *models_table(models)], MODELS_BEGIN, MODELS_END)
     texts = {README: with_region(README.read_text(), README, readme), PAGE: page}
     return {**texts, FRONT: with_region(FRONT.read_text(), FRONT, front)}

@@ -30,7 +30,8 @@ struct Muon {
     coefficient_a,
     coefficient_b,
     coefficient_c,
-    variance_epsilon
+    variance_epsilon,
+    gram_restart_every
   };
   static constexpr Field kSettings[] = {
       {"iterations", whole(1, 100), 5, "Newton-Schulz iterations"},
@@ -40,6 +41,8 @@ struct Muon {
       {"coefficient_b", {}, -4.7750, "likewise"},
       {"coefficient_c", {}, 2.0315, "likewise"},
       {"variance_epsilon", at_least(0), 1e-8, "keeps the root of the variance from zero"},
+      {"gram_restart_every", whole(0, 100), 3,
+       "for iterate = gram: X is made anew after so many iterations; 0 = never. Without it products in bf16 fail"},
   };
 
   enum : std::uint8_t {
@@ -51,7 +54,8 @@ struct Muon {
     variance_of,
     variance_floor,
     variance_length,
-    product_precision
+    product_precision,
+    iterate
   };
   static constexpr const char* kMomentumForms[] = {"average", "sum", "corrected"};
   enum : std::uint8_t { average, sum, corrected };
@@ -79,6 +83,9 @@ struct Muon {
       {"product_precision", kIteratePrecisions,
        "precision of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are "
        "rounded to it, and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor"},
+      {"iterate", kIterates,
+       "what the Newton-Schulz iterations change. matrix: X; gram: X X^T and the matrix that X is multiplied by at the "
+       "end, fewer operations where rows and columns differ (Zhang et al. 2026, Gram Newton-Schulz)"},
   };
 
   static constexpr State kStates[] = {{.name = "momentum_buffer", .has_signs = true}};
@@ -156,7 +163,9 @@ struct Muon {
             static_cast<Normalizer>(choices[normalizer]),
             settings[epsilon],
             {settings[coefficient_a], settings[coefficient_b], settings[coefficient_c]},
-            static_cast<IteratePrecision>(choices[product_precision])};
+            static_cast<IteratePrecision>(choices[product_precision]),
+            static_cast<Iterate>(choices[iterate]),
+            static_cast<std::int32_t>(settings[gram_restart_every])};
   }
 
   static Variance variance(const std::int32_t* choices, const double* settings) {

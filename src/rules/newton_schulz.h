@@ -5,6 +5,15 @@
 //   X = G / normalizer(|G|)
 //   X = a X + (b A + c A^2) X, A = X X^T, once for each iteration
 // With products in bf16 X, A and b A + c A^2 are rounded to it, and products sum in f32.
+//
+// The iterates of the Gram matrix R = X X^T are smaller where X is not square, and X is needed at the end alone (Zhang
+// et al. 2026):
+//   Z = b R + c R^2
+//   Q = a Q + Q Z, from I on
+//   R = (a I + Z) (a R + R Z)
+//   X = Q X
+// Errors of R grow with Q. After `restart_every` iterations X = Q X, and R and Q begin anew.
+//
 // Sources: Jordan et al. 2024 (Muon), Amsel et al. 2025 (Polar Express); the coefficients are those of the systems that
 // each set names.
 #pragma once
@@ -49,6 +58,13 @@ inline constexpr const char* kNormalizers[] = {"add", "max", "safe"};
 enum class IteratePrecision : std::int32_t { f32, bf16 };
 inline constexpr const char* kIteratePrecisions[] = {"f32", "bf16"};
 
+/// What is iterated.
+enum class Iterate : std::int32_t {
+  matrix,  ///< X
+  gram,    ///< R and Q; X where it is square
+};
+inline constexpr const char* kIterates[] = {"matrix", "gram"};
+
 struct NewtonSchulz {
   NewtonSchulzSet set = NewtonSchulzSet::simple;
   std::int32_t iterations = 5;
@@ -56,6 +72,8 @@ struct NewtonSchulz {
   double epsilon = 1e-7;
   NewtonSchulzStep own = {};
   IteratePrecision precision = IteratePrecision::f32;
+  Iterate iterate = Iterate::matrix;
+  std::int32_t restart_every = 0;  ///< 0 = never
 
   bool operator==(const NewtonSchulz&) const = default;
 
@@ -63,8 +81,21 @@ struct NewtonSchulz {
   double operations(std::int64_t rows, std::int64_t columns) const {
     const auto shorter = static_cast<double>(rows < columns ? rows : columns);
     const double size = static_cast<double>(rows) * static_cast<double>(columns);
-    return iterations * (3 * shorter * size + shorter * shorter * shorter);
+    const double cube = shorter * shorter * shorter;
+    if (!is_of_gram(rows, columns)) return iterations * (3 * shorter * size + cube);
+    double all = 0;
+    for (std::int32_t i = 0; i < iterations; ++i) {
+      all += (starts(i) ? 1 : 2) * cube;
+      all += ends(i) ? 3 * shorter * size : 2 * cube;
+    }
+    return all;
   }
+
+  /// Whether iterations of such a matrix are those of R and Q.
+  bool is_of_gram(std::int64_t rows, std::int64_t columns) const { return iterate == Iterate::gram && rows != columns; }
+  /// Of R and Q: iteration i is the first one since X was made, the last one before it is.
+  bool starts(std::int32_t i) const { return i == 0 || (restart_every > 0 && i % restart_every == 0); }
+  bool ends(std::int32_t i) const { return i + 1 == iterations || starts(i + 1); }
 
   /// The coefficients of iteration i, which counts from 0.
   NewtonSchulzStep step(std::int32_t i) const {

@@ -292,6 +292,20 @@ def test_muon_in_bf16_is_near_torchs(random, shape):
         gradstep.torch.Muon([{"params": twins.ours, "product_precision": "bf16"}])
 
 
+@pytest.mark.parametrize("shape", [(6, 8), (40, 12), (9, 9)])
+def test_muon_by_gram_iterations_is_torchs_in_exact_arithmetic(random, shape):
+    twins = Twins(random, [shape])
+    matrix = gradstep.torch.Muon(twins.theirs, lr=0.1)
+    gram = gradstep.torch.Muon(twins.ours, lr=0.1, iterate="gram")
+    for _ in range(3):
+        twins.backward()
+        matrix.step()
+        gram.step()
+    assert twins.error() < 1e-4
+    with pytest.raises(gradstep.InvalidArgument, match="iterate"):
+        gradstep.torch.Muon(twins.ours, iterate="square")
+
+
 def test_muon_says_what_torch_says_of_its_arguments(random):
     parameter = torch.nn.Parameter(torch.zeros(3, 3))
     with pytest.raises(ValueError, match="Adjust learning rate function"):

@@ -214,6 +214,7 @@ class MuonOptions(SharedOptions, total=False):
     coefficient_b: float
     coefficient_c: float
     variance_epsilon: float
+    gram_restart_every: float
     momentum_form: str
     nesterov: bool
     step_scale: str
@@ -223,6 +224,7 @@ class MuonOptions(SharedOptions, total=False):
     variance_floor: str
     variance_length: str
     product_precision: str
+    iterate: str
 
 
 @rule_class("muon")

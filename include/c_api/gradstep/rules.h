@@ -81,7 +81,7 @@ extern "C" {
 /* Memory of the host for a rule's options by names and values, which gradstep_*_rule fills. It stays where it is while
  * they are in use. */
 typedef struct gradstep_rule_buffer {
-  gradstep_option options[40];
+  gradstep_option options[42];
   char seed[24];
 } gradstep_rule_buffer;
 
@@ -343,6 +343,13 @@ enum gradstep_muon_product_precision {
   GRADSTEP_MUON_PRODUCT_PRECISION_BF16 = 1
 };
 
+/* Option of muon. */
+enum gradstep_muon_iterate {
+  GRADSTEP_MUON_ITERATE_INVALID = -1,
+  GRADSTEP_MUON_ITERATE_MATRIX = 0,
+  GRADSTEP_MUON_ITERATE_GRAM = 1
+};
+
 /*
  * muon. Source: Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dion, NVIDIA and optax
  * differ, the numbers of each. Li et al. 2025, NorMuon; Si et al. 2025, AdaMuon: the option variance.
@@ -357,21 +364,23 @@ enum gradstep_muon_product_precision {
  * of the longer axis, or for each element.
  */
 typedef struct gradstep_muon_options {
-  double learning_rate;    /* >= 0, must be set: step size */
-  double momentum;         /* in [0, 1), default 0.95: share of the momentum that a step keeps */
-  double variance_beta;    /* in [0, 1), default 0.95: share of the variance that a step keeps */
-  double weight_decay;     /* >= 0, default 0: learning_rate * weight_decay * p is subtracted from p */
-  double iterations;       /* in [1, 101), whole, default 5: Newton-Schulz iterations */
-  double epsilon;          /* >= 0, default 1e-7: keeps the norm that a matrix is divided by from zero */
-  double scale_factor;     /* >= 0, default 1: multiplies what step_scale says */
-  double coefficient_a;    /* default 3.4445: for coefficients = own: X = a X + (b A + c A^2) X, A = X X^T */
-  double coefficient_b;    /* default -4.775: likewise */
-  double coefficient_c;    /* default 2.0315: likewise */
-  double variance_epsilon; /* >= 0, default 1e-8: keeps the root of the variance from zero */
-  int32_t momentum_form;   /* enum gradstep_muon_momentum_form: average: m = momentum * m + (1 - momentum) * g
-                              (KellerJordan, torch, NVIDIA); sum: m = momentum * m + g (Moonlight, dion); corrected: the
-                              average, corrected for its bias (optax) */
-  int32_t nesterov;        /* bool: looks one step ahead */
+  double learning_rate;      /* >= 0, must be set: step size */
+  double momentum;           /* in [0, 1), default 0.95: share of the momentum that a step keeps */
+  double variance_beta;      /* in [0, 1), default 0.95: share of the variance that a step keeps */
+  double weight_decay;       /* >= 0, default 0: learning_rate * weight_decay * p is subtracted from p */
+  double iterations;         /* in [1, 101), whole, default 5: Newton-Schulz iterations */
+  double epsilon;            /* >= 0, default 1e-7: keeps the norm that a matrix is divided by from zero */
+  double scale_factor;       /* >= 0, default 1: multiplies what step_scale says */
+  double coefficient_a;      /* default 3.4445: for coefficients = own: X = a X + (b A + c A^2) X, A = X X^T */
+  double coefficient_b;      /* default -4.775: likewise */
+  double coefficient_c;      /* default 2.0315: likewise */
+  double variance_epsilon;   /* >= 0, default 1e-8: keeps the root of the variance from zero */
+  double gram_restart_every; /* in [0, 101), whole, default 3: for iterate = gram: X is made anew after so many
+                                iterations; 0 = never. Without it products in bf16 fail */
+  int32_t momentum_form;     /* enum gradstep_muon_momentum_form: average: m = momentum * m + (1 - momentum) * g
+                                (KellerJordan, torch, NVIDIA); sum: m = momentum * m + g (Moonlight, dion); corrected: the
+                                average, corrected for its bias (optax) */
+  int32_t nesterov;          /* bool: looks one step ahead */
   int32_t step_scale; /* enum gradstep_muon_step_scale: shape: sqrt(max(1, rows / columns)) (KellerJordan, torch); rms:
                          0.2 sqrt(max(rows, columns)) (Moonlight, torch); spectral: sqrt(rows / columns) (dion, torch,
                          NVIDIA); largest: sqrt(max(rows, columns)) (NVIDIA); kernel: sqrt(max(1, columns / rows)), for
@@ -390,9 +399,12 @@ typedef struct gradstep_muon_options {
   int32_t product_precision; /* enum gradstep_muon_product_precision: precision of the Newton-Schulz iterations. f32:
                                 that of the arithmetic type; bf16: X, A and b A + c A^2 are rounded to it, and products
                                 sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor */
-  int32_t maximize;          /* bool */
-  int32_t master_weights;    /* bool */
-  int32_t state_dtype;       /* enum gradstep_state_dtype */
+  int32_t iterate;  /* enum gradstep_muon_iterate: what the Newton-Schulz iterations change. matrix: X; gram: X X^T and
+                       the matrix that X is multiplied by at the end, fewer operations where rows and columns differ
+                       (Zhang et al. 2026, Gram Newton-Schulz) */
+  int32_t maximize; /* bool */
+  int32_t master_weights;      /* bool */
+  int32_t state_dtype;         /* enum gradstep_state_dtype */
   int32_t stochastic_rounding; /* bool */
   int64_t seed;
   int32_t step_counting; /* enum gradstep_step_counting */
@@ -414,16 +426,16 @@ typedef struct gradstep_muon_options {
 
 /* The defaults. What must be set becomes NaN, which create refuses. */
 static inline gradstep_muon_options gradstep_muon_options_default(void) GRADSTEP_NOEXCEPT {
-  const gradstep_muon_options options = {NAN, 0.95, 0.95, 0, 5, 1e-7,  1, 3.4445, -4.775, 2.0315, 1e-8, 0, 1, 0,
-                                         0,   0,    0,    0, 0, 0,     0, 0,      0,      0,      0,    0, 0, 0,
-                                         0,   0,    0,    0, 0, 0.001, 0, 0,      0,      0,      0,    1};
+  const gradstep_muon_options options = {NAN, 0.95, 0.95, 0, 5, 1e-7, 1, 3.4445, -4.775, 2.0315, 1e-8, 3, 0, 1,
+                                         0,   0,    0,    0, 0, 0,    0, 0,      0,      0,      0,    0, 0, 0,
+                                         0,   0,    0,    0, 0, 0,    0, 0.001,  0,      0,      0,    0, 0, 1};
   return options;
 }
 
 /* The options by names and values, valid as long as the buffer. NULL = none is given. */
 static inline gradstep_group_rule gradstep_muon_rule(const gradstep_muon_options* options,
                                                      gradstep_rule_buffer* buffer) GRADSTEP_NOEXCEPT {
-  const gradstep_group_rule rule = {"muon", buffer->options, options == NULL ? 0U : 40U};
+  const gradstep_group_rule rule = {"muon", buffer->options, options == NULL ? 0U : 42U};
   if (options == NULL) return rule;
   buffer->options[0] = gradstep_rule_number("learning_rate", options->learning_rate);
   buffer->options[1] = gradstep_rule_number("momentum", options->momentum);
@@ -436,35 +448,37 @@ static inline gradstep_group_rule gradstep_muon_rule(const gradstep_muon_options
   buffer->options[8] = gradstep_rule_number("coefficient_b", options->coefficient_b);
   buffer->options[9] = gradstep_rule_number("coefficient_c", options->coefficient_c);
   buffer->options[10] = gradstep_rule_number("variance_epsilon", options->variance_epsilon);
-  buffer->options[11] = gradstep_rule_number("momentum_form", options->momentum_form);
-  buffer->options[12] = gradstep_rule_number("nesterov", options->nesterov);
-  buffer->options[13] = gradstep_rule_number("step_scale", options->step_scale);
-  buffer->options[14] = gradstep_rule_number("coefficients", options->coefficients);
-  buffer->options[15] = gradstep_rule_number("normalizer", options->normalizer);
-  buffer->options[16] = gradstep_rule_number("variance", options->variance);
-  buffer->options[17] = gradstep_rule_number("variance_floor", options->variance_floor);
-  buffer->options[18] = gradstep_rule_number("variance_length", options->variance_length);
-  buffer->options[19] = gradstep_rule_number("product_precision", options->product_precision);
-  buffer->options[20] = gradstep_rule_number("maximize", options->maximize);
-  buffer->options[21] = gradstep_rule_number("master_weights", options->master_weights);
-  buffer->options[22] = gradstep_rule_number("state_dtype", options->state_dtype);
-  buffer->options[23] = gradstep_rule_number("stochastic_rounding", options->stochastic_rounding);
-  buffer->options[24] = gradstep_rule_seed(options->seed, buffer);
-  buffer->options[25] = gradstep_rule_number("step_counting", options->step_counting);
-  buffer->options[26] = gradstep_rule_number("average_decay", options->average_decay);
-  buffer->options[27] = gradstep_rule_number("decay_mode", options->decay_mode);
-  buffer->options[28] = gradstep_rule_number("peak_learning_rate", options->peak_learning_rate);
-  buffer->options[29] = gradstep_rule_number("trust_ratio", options->trust_ratio);
-  buffer->options[30] = gradstep_rule_number("cautious_update", options->cautious_update);
-  buffer->options[31] = gradstep_rule_number("cautious_decay", options->cautious_decay);
-  buffer->options[32] = gradstep_rule_number("adaptive_clip", options->adaptive_clip);
-  buffer->options[33] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
-  buffer->options[34] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
-  buffer->options[35] = gradstep_rule_number("center_gradients", options->center_gradients);
-  buffer->options[36] = gradstep_rule_number("average_warmup", options->average_warmup);
-  buffer->options[37] = gradstep_rule_number("average_equal", options->average_equal);
-  buffer->options[38] = gradstep_rule_number("average_start", options->average_start);
-  buffer->options[39] = gradstep_rule_number("average_every", options->average_every);
+  buffer->options[11] = gradstep_rule_number("gram_restart_every", options->gram_restart_every);
+  buffer->options[12] = gradstep_rule_number("momentum_form", options->momentum_form);
+  buffer->options[13] = gradstep_rule_number("nesterov", options->nesterov);
+  buffer->options[14] = gradstep_rule_number("step_scale", options->step_scale);
+  buffer->options[15] = gradstep_rule_number("coefficients", options->coefficients);
+  buffer->options[16] = gradstep_rule_number("normalizer", options->normalizer);
+  buffer->options[17] = gradstep_rule_number("variance", options->variance);
+  buffer->options[18] = gradstep_rule_number("variance_floor", options->variance_floor);
+  buffer->options[19] = gradstep_rule_number("variance_length", options->variance_length);
+  buffer->options[20] = gradstep_rule_number("product_precision", options->product_precision);
+  buffer->options[21] = gradstep_rule_number("iterate", options->iterate);
+  buffer->options[22] = gradstep_rule_number("maximize", options->maximize);
+  buffer->options[23] = gradstep_rule_number("master_weights", options->master_weights);
+  buffer->options[24] = gradstep_rule_number("state_dtype", options->state_dtype);
+  buffer->options[25] = gradstep_rule_number("stochastic_rounding", options->stochastic_rounding);
+  buffer->options[26] = gradstep_rule_seed(options->seed, buffer);
+  buffer->options[27] = gradstep_rule_number("step_counting", options->step_counting);
+  buffer->options[28] = gradstep_rule_number("average_decay", options->average_decay);
+  buffer->options[29] = gradstep_rule_number("decay_mode", options->decay_mode);
+  buffer->options[30] = gradstep_rule_number("peak_learning_rate", options->peak_learning_rate);
+  buffer->options[31] = gradstep_rule_number("trust_ratio", options->trust_ratio);
+  buffer->options[32] = gradstep_rule_number("cautious_update", options->cautious_update);
+  buffer->options[33] = gradstep_rule_number("cautious_decay", options->cautious_decay);
+  buffer->options[34] = gradstep_rule_number("adaptive_clip", options->adaptive_clip);
+  buffer->options[35] = gradstep_rule_number("adaptive_clip_epsilon", options->adaptive_clip_epsilon);
+  buffer->options[36] = gradstep_rule_number("adaptive_clip_units", options->adaptive_clip_units);
+  buffer->options[37] = gradstep_rule_number("center_gradients", options->center_gradients);
+  buffer->options[38] = gradstep_rule_number("average_warmup", options->average_warmup);
+  buffer->options[39] = gradstep_rule_number("average_equal", options->average_equal);
+  buffer->options[40] = gradstep_rule_number("average_start", options->average_start);
+  buffer->options[41] = gradstep_rule_number("average_every", options->average_every);
   return rule;
 }
 

@@ -20,8 +20,11 @@ template <class T>
 struct Iterates {
   AlignedVector<T> x;
   AlignedVector<T> next;
-  AlignedVector<T> a;  ///< X X^T, or X^T X of a tall matrix
-  AlignedVector<T> b;  ///< b A + c A^2
+  AlignedVector<T> a;  ///< X X^T, or X^T X of a tall matrix; R
+  AlignedVector<T> b;  ///< b A + c A^2; Z
+  // Of Gram iterations.
+  AlignedVector<T> q;
+  AlignedVector<T> turned;  ///< a Q + Q Z, a R + R Z
   AlignedVector<T> packed;
 };
 
@@ -100,6 +103,10 @@ void reserve(const OrthogonalItem& item, std::size_t width, Iterates<T>& scratch
   room(scratch.next, static_cast<std::size_t>(item.matrix.size));
   room(scratch.a, square);
   room(scratch.b, square);
+  if (item.form.is_of_gram(item.rows, item.columns)) {
+    room(scratch.q, square);
+    room(scratch.turned, square);
+  }
   room(scratch.packed, std::max(Products<T>::packed_size(square_product<T>(item), width),
                                 Products<T>::packed_size(next_product<T>(item), width)));
 }
@@ -154,54 +161,138 @@ void divide_by_variance(const OrthogonalItem& item) {
   for (std::int64_t i = 0; i < item.matrix.size; ++i) matrix[i] *= scale;
 }
 
-/// A = X X^T and B X where rows are fewer; X^T X and X B where columns are. The matrix is of numbers of Stored.
+/// The iterations of one matrix. A = X X^T and B X where rows are fewer, X^T X and X B where columns are.
+template <class T>
+class Iteration {
+ public:
+  Iteration(const DenseLoops<T>& dense, const OrthogonalItem& item, Iterates<T>& scratch, Context* threads)
+      : dense_(dense),
+        products_(dense, scratch.packed, threads),
+        item_(item),
+        n_(shorter(item)),
+        to_bf16_(is_of_bf16(item)),
+        x_(scratch.x.data()),
+        next_(scratch.next.data()),
+        a_(scratch.a.data()),
+        b_(scratch.b.data()),
+        q_(scratch.q.data()),
+        turned_(scratch.turned.data()) {}
+
+  T* x() { return x_; }
+
+  void run() {
+    const rules::NewtonSchulz& form = item_.form;
+    const bool is_of_gram = form.is_of_gram(item_.rows, item_.columns);
+    for (std::int32_t k = 0; k < form.iterations; ++k) {
+      const rules::NewtonSchulzStep step = form.step(k);
+      const bool starts = !is_of_gram || form.starts(k);
+      if (starts) square();
+      make_polynomial(step);
+      if (!is_of_gram) {
+        multiply_x(b_, step.a);
+        continue;
+      }
+      starts ? begin_q(step.a) : advance_q(step.a);
+      form.ends(k) ? multiply_x(q_, 0) : advance_gram(step.a);
+    }
+  }
+
+ private:
+  bool is_tall() const { return item_.rows > item_.columns; }
+
+  /// A = X X^T.
+  void square() {
+    Product<T> product = square_product<T>(item_);
+    product.a = {x_, item_.columns};
+    if (is_tall()) product.a = product.a.transposed();
+    product.b = product.a.transposed();
+    product.c = a_;
+    products_.multiply(product);
+    dense_.mirror_lower(a_, n_, n_);
+  }
+
+  /// B = b A + c A^2.
+  void make_polynomial(const rules::NewtonSchulzStep& step) {
+    scale(a_, n_ * n_, static_cast<T>(step.b), to_bf16_ && step.c == 0, b_);
+    if (step.c != 0) add_commuting(step.c, a_, a_, 1, b_);
+  }
+
+  /// to = keep to + factor f g, of matrices that are polynomials of one.
+  void add_commuting(double factor, const T* f, const T* g, double keep, T* to) {
+    products_.multiply({.rows = n_,
+                        .columns = n_,
+                        .depth = n_,
+                        .a = {f, n_},
+                        .b = {g, n_},
+                        .c = to,
+                        .c_stride = n_,
+                        .keep = static_cast<T>(keep),
+                        .add = static_cast<T>(factor),
+                        .only_lower = true,
+                        .of_bf16 = to_bf16_});
+    dense_.mirror_lower(to, n_, n_);
+  }
+
+  /// X = keep X + F X.
+  void multiply_x(const T* f, double keep) {
+    if (keep != 0) std::copy_n(x_, item_.matrix.size, next_);
+    Product<T> product = next_product<T>(item_);
+    product.a = is_tall() ? Operand<T>{x_, item_.columns} : Operand<T>{f, n_};
+    product.b = is_tall() ? Operand<T>{f, n_} : Operand<T>{x_, item_.columns};
+    product.c = next_;
+    product.keep = static_cast<T>(keep);
+    products_.multiply(product);
+    std::swap(x_, next_);
+  }
+
+  /// Q = a I + Z.
+  void begin_q(double a) {
+    std::copy_n(b_, n_ * n_, q_);
+    for (std::int64_t i = 0; i < n_; ++i) {
+      T* diagonal = q_ + i * n_ + i;
+      const T sum = *diagonal + static_cast<T>(a);
+      scale(&sum, 1, T{1}, to_bf16_, diagonal);
+    }
+  }
+
+  /// Q = a Q + Q Z.
+  void advance_q(double a) {
+    std::copy_n(q_, n_ * n_, turned_);
+    add_commuting(1, q_, b_, a, turned_);
+    std::swap(q_, turned_);
+  }
+
+  /// R = (a I + Z) (a R + R Z).
+  void advance_gram(double a) {
+    std::copy_n(a_, n_ * n_, turned_);
+    add_commuting(1, a_, b_, a, turned_);
+    std::copy_n(turned_, n_ * n_, a_);
+    add_commuting(1, b_, turned_, a, a_);
+  }
+
+  const DenseLoops<T>& dense_;
+  Products<T> products_;
+  const OrthogonalItem& item_;
+  std::int64_t n_;
+  bool to_bf16_;
+  T* x_;
+  T* next_;
+  T* a_;
+  T* b_;
+  T* q_;
+  T* turned_;
+};
+
+/// The matrix is of numbers of Stored.
 template <class T, class Stored>
 void orthogonalize_matrix(const Loops& loops, const DenseLoops<T>& dense, const OrthogonalItem& item,
                           Iterates<T>& scratch, Context* threads) {
-  const bool is_tall = item.rows > item.columns;
-  const std::int64_t n = shorter(item);
-  const std::int64_t size = item.matrix.size;
-  const Products<T> products(dense, scratch.packed, threads);
-  const bool to_bf16 = is_of_bf16(item);
   Stored* matrix = static_cast<Stored*>(item.matrix.data);
-  T* x = scratch.x.data();
-  T* next = scratch.next.data();
-  T* a = scratch.a.data();
-  T* b = scratch.b.data();
-  scale(matrix, size, static_cast<Stored>(item.form.factor(norm_of(loops, item.matrix))), to_bf16, x);
-  for (std::int32_t k = 0; k < item.form.iterations; ++k) {
-    const rules::NewtonSchulzStep step = item.form.step(k);
-    Product<T> square = square_product<T>(item);
-    square.a = is_tall ? Operand<T>{x, item.columns}.transposed() : Operand<T>{x, item.columns};
-    square.b = square.a.transposed();
-    square.c = a;
-    products.multiply(square);
-    dense.mirror_lower(a, n, n);
-    scale(a, n * n, static_cast<T>(step.b), to_bf16 && step.c == 0, b);
-    if (step.c != 0) {
-      products.multiply({.rows = n,
-                         .columns = n,
-                         .depth = n,
-                         .a = {a, n},
-                         .b = {a, n},
-                         .c = b,
-                         .c_stride = n,
-                         .keep = 1,
-                         .add = static_cast<T>(step.c),
-                         .only_lower = true,
-                         .of_bf16 = to_bf16});
-      dense.mirror_lower(b, n, n);
-    }
-    std::copy_n(x, size, next);
-    Product<T> product = next_product<T>(item);
-    product.a = is_tall ? Operand<T>{x, item.columns} : Operand<T>{b, n};
-    product.b = is_tall ? Operand<T>{b, n} : Operand<T>{x, item.columns};
-    product.c = next;
-    product.keep = static_cast<T>(step.a);
-    products.multiply(product);
-    std::swap(x, next);
-  }
-  std::copy_n(x, size, matrix);
+  Iteration<T> iteration(dense, item, scratch, threads);
+  scale(matrix, item.matrix.size, static_cast<Stored>(item.form.factor(norm_of(loops, item.matrix))), is_of_bf16(item),
+        iteration.x());
+  iteration.run();
+  std::copy_n(iteration.x(), item.matrix.size, matrix);
   divide_by_variance<Stored>(item);
 }
 

@@ -166,6 +166,95 @@ TEST(Muon, InBf16ThreadsChangeNoBit) {
   }
 }
 
+/// A step from zeros along minus the orthogonal matrix.
+template <class T>
+std::vector<T> step_along(const std::vector<std::int64_t>& shape, const std::vector<T>& g,
+                          std::vector<gradstep_option> options) {
+  options.push_back({"momentum", 0, nullptr});
+  options.push_back({"step_scale", 0, "none"});
+  return stepped<T>(muon(std::move(options)), shape, std::vector<T>(g.size()), {g});
+}
+
+constexpr gradstep_option kGram = {"iterate", 0, "gram"};
+
+TEST(Muon, GramIterationsGiveWhatThoseOfTheMatrixGive) {
+  for (const auto& [rows, columns] :
+       {std::pair(4, 9), std::pair(9, 4), std::pair(1, 6), std::pair(6, 1), std::pair(20, 33)}) {
+    const Matrix g = random_values<double>(static_cast<std::size_t>(rows * columns), 2);
+    for (const char* coefficients : {"simple", "polar_express", "cubic"}) {
+      for (const double iterations : {1.0, 5.0, 8.0}) {
+        for (const double restart_every : {0.0, 1.0, 2.0, 3.0, 100.0}) {
+          rules::NewtonSchulz form;
+          form.set = *coefficients == 's'   ? rules::NewtonSchulzSet::simple
+                     : *coefficients == 'p' ? rules::NewtonSchulzSet::polar_express
+                                            : rules::NewtonSchulzSet::cubic;
+          form.iterations = static_cast<std::int32_t>(iterations);
+          const Matrix o = newton_schulz(g, rows, columns, form);
+          const Matrix step = step_along<double>({rows, columns}, g,
+                                                 {kGram,
+                                                  {"coefficients", 0, coefficients},
+                                                  {"iterations", iterations, nullptr},
+                                                  {"gram_restart_every", restart_every, nullptr}});
+          for (std::size_t i = 0; i < o.size(); ++i) {
+            EXPECT_NEAR(step[i], -0.5 * o[i], 1e-9)
+                << coefficients << ", " << rows << " rows, " << iterations << ", " << restart_every;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Muon, GramIterationsOfASquareMatrixAreThoseOfTheMatrixToTheBit) {
+  const std::vector<float> g = random_values<float>(9 * 9, 2);
+  EXPECT_EQ(step_along<float>({9, 9}, g, {kGram}), step_along<float>({9, 9}, g, {}));
+}
+
+/// Gradients whose singular values lie far apart, or most of which are zero: errors of R grow with Q there.
+TEST(Muon, GramIterationsAreAsAccurateAsThoseOfTheMatrixWhereSingularValuesVanish) {
+  constexpr int kRows = 64;
+  constexpr int kColumns = 160;
+  constexpr int kRank = 4;
+  const Matrix left = random_values<double>(kRows * kRank, 5);
+  const Matrix right = random_values<double>(kRank * kColumns, 6);
+  std::vector<float> g(std::size_t{kRows} * kColumns);
+  for (std::size_t i = 0; i < g.size(); ++i) {
+    double sum = 0;
+    for (std::size_t k = 0; k < kRank; ++k) {
+      const double size = std::pow(0.1, static_cast<double>(k));
+      sum += size * left[i / kColumns * kRank + k] * right[k * kColumns + i % kColumns];
+    }
+    g[i] = static_cast<float>(sum);
+  }
+  const Matrix o = newton_schulz(Matrix(g.begin(), g.end()), kRows, kColumns, {});
+  const auto error_of = [&](std::vector<gradstep_option> options) {
+    const std::vector<float> step = step_along<float>({kRows, kColumns}, g, std::move(options));
+    double squares = 0;
+    double all = 0;
+    for (std::size_t i = 0; i < o.size(); ++i) {
+      squares += std::pow(static_cast<double>(step[i]) + 0.5 * o[i], 2);
+      all += std::pow(0.5 * o[i], 2);
+    }
+    return std::sqrt(squares / all);
+  };
+  EXPECT_LT(error_of({kGram}), 1e-3);
+  EXPECT_LT(error_of({kGram, {"gram_restart_every", 0, nullptr}}), 1e-2);
+  const gradstep_option bf16 = {"product_precision", 0, "bf16"};
+  EXPECT_LT(error_of({kGram, bf16}), 1.5 * error_of({bf16}));
+}
+
+TEST(Muon, GramIterationsTakeFewerOperationsWhereAxesDiffer) {
+  rules::NewtonSchulz form;
+  const double of_matrix = form.operations(768, 3072);
+  const double of_square = form.operations(768, 768);
+  form.iterate = rules::Iterate::gram;
+  form.restart_every = 3;
+  // Of 65 cubes of the shorter axis 24 + 14 are left.
+  EXPECT_DOUBLE_EQ(form.operations(768, 3072) / of_matrix, 38.0 / 65);
+  EXPECT_DOUBLE_EQ(form.operations(3072, 768) / of_matrix, 38.0 / 65);
+  EXPECT_EQ(form.operations(768, 768), of_square);
+}
+
 TEST(Muon, APrecisionIsNamed) {
   expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "product_precision", [] { muon({{"product_precision", 0, "f16"}}); });
 }
@@ -179,7 +268,9 @@ TEST(Muon, ATensorOfMoreAxesIsAMatrixOfItsFirstAgainstTheOthers) {
 TEST(Muon, ThreadsChangeNoBit) {
   const std::vector<float> p = random_values<float>(300 * 260, 1);
   const std::vector<std::vector<float>> g = {random_values<float>(300 * 260, 2)};
-  EXPECT_EQ(stepped<float>(muon(), {300, 260}, p, g, 1), stepped<float>(muon(), {300, 260}, p, g, 3));
+  for (const Rule& rule : {muon(), muon({kGram})}) {
+    EXPECT_EQ(stepped<float>(rule, {300, 260}, p, g, 1), stepped<float>(rule, {300, 260}, p, g, 3));
+  }
 }
 
 /// Three steps: scratch that threads give back in one is lent in another order in the next.
@@ -217,6 +308,7 @@ TEST(Muon, MatricesOfEverySizeStepTogetherAsEachDoesAlone) {
     expect_each_as_alone<float>(shapes);
     expect_each_as_alone<double>(shapes);
     expect_each_as_alone<double>(shapes, muon({{"product_precision", 0, "bf16"}}));
+    expect_each_as_alone<float>(shapes, muon({kGram}));
   }
 }
 

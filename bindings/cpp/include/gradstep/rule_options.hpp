@@ -262,6 +262,8 @@ enum class MuonVarianceLength : std::int32_t { kKept = 0, kFree = 1, kFull = 2 }
 
 enum class MuonProductPrecision : std::int32_t { kF32 = 0, kBf16 = 1 };
 
+enum class MuonIterate : std::int32_t { kMatrix = 0, kGram = 1 };
+
 /// muon. Source: Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dion, NVIDIA and optax
 /// differ, the numbers of each. Li et al. 2025, NorMuon; Si et al. 2025, AdaMuon: the option variance.
 ///
@@ -286,6 +288,8 @@ struct MuonOptions {
   double coefficient_b = -4.775;   ///< likewise; default -4.775
   double coefficient_c = 2.0315;   ///< likewise; default 2.0315
   double variance_epsilon = 1e-8;  ///< keeps the root of the variance from zero; >= 0, default 1e-8
+  double gram_restart_every = 3;   ///< for iterate = gram: X is made anew after so many iterations; 0 = never. Without
+                                   ///< it products in bf16 fail; in [0, 101), whole, default 3
   MuonMomentumForm momentum_form =
       MuonMomentumForm::kAverage;  ///< average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA);
                                    ///< sum: m = momentum * m + g (Moonlight, dion); corrected: the average, corrected
@@ -312,6 +316,10 @@ struct MuonOptions {
       MuonProductPrecision::kF32;  ///< precision of the Newton-Schulz iterations. f32: that of the arithmetic type;
                                    ///< bf16: X, A and b A + c A^2 are rounded to it, and products sum in f32 (NVIDIA,
                                    ///< KellerJordan, torch), in bits that depend on the processor
+  MuonIterate iterate =
+      MuonIterate::kMatrix;  ///< what the Newton-Schulz iterations change. matrix: X; gram: X X^T and the matrix that X
+                             ///< is multiplied by at the end, fewer operations where rows and columns differ (Zhang et
+                             ///< al. 2026, Gram Newton-Schulz)
   bool maximize = false;
   bool master_weights = false;
   StateDtype state_dtype = StateDtype::kNative;
@@ -346,6 +354,7 @@ struct MuonOptions {
              detail::option("coefficient_b", coefficient_b),
              detail::option("coefficient_c", coefficient_c),
              detail::option("variance_epsilon", variance_epsilon),
+             detail::option("gram_restart_every", gram_restart_every),
              detail::option("momentum_form", momentum_form),
              detail::option("nesterov", nesterov),
              detail::option("step_scale", step_scale),
@@ -355,6 +364,7 @@ struct MuonOptions {
              detail::option("variance_floor", variance_floor),
              detail::option("variance_length", variance_length),
              detail::option("product_precision", product_precision),
+             detail::option("iterate", iterate),
              detail::option("maximize", maximize),
              detail::option("master_weights", master_weights),
              detail::option("state_dtype", state_dtype),

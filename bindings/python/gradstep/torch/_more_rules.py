@@ -380,21 +380,23 @@ class Adafactor(Optimizer):
 
 
 class MuonExtras(Extras, total=False):
-    """product_precision: "f32", that of the parameters, or "bf16", to which torch rounds matrices."""
+    """product_precision: "f32", that of the parameters, or "bf16", to which torch rounds matrices. iterate: "matrix" as
+    torch, or "gram", fewer operations where rows and columns differ."""
 
     product_precision: str
+    iterate: str
 
 
 class Muon(Optimizer):
     """torch.optim.Muon, with matrices multiplied in the parameters' precision, where torch rounds to bfloat16.
 
-    product_precision="bf16" rounds them too, after the division by the norm.
+    product_precision="bf16" rounds them too, after the division by the norm. iterate="gram" multiplies smaller matrices.
     """
 
     _rule = gradstep.Muon
     _needs_whole = True
     _twin = torch.optim.Muon
-    _for_all_groups = (*EXTRAS, "product_precision")
+    _for_all_groups = (*EXTRAS, "product_precision", "iterate")
     _probe = (0, 0)
     _words: ClassVar[Words] = {
         "learning_rate": "lr",

@@ -428,6 +428,23 @@ impl crate::options::Field for MuonProductPrecision {
     }
 }
 
+/// Option of [`Muon`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MuonIterate {
+    /// `matrix`.
+    Matrix,
+    /// `gram`.
+    Gram,
+}
+
+impl crate::options::Field for MuonIterate {
+    type C = i32;
+    fn into_c(self) -> i32 {
+        self as i32
+    }
+}
+
 rule! {
     /// Muon. Source: Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dion, NVIDIA and
     /// optax differ, the numbers of each. Li et al. 2025, NorMuon; Si et al. 2025, AdaMuon: the option variance.
@@ -465,6 +482,9 @@ rule! {
         coefficient_c: f64,
         /// Keeps the root of the variance from zero; >= 0, default 1e-8.
         variance_epsilon: f64,
+        /// For iterate = gram: X is made anew after so many iterations; 0 = never. Without it products in bf16 fail; in
+        /// [0, 101), whole, default 3.
+        gram_restart_every: f64,
         /// Average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA); sum: m = momentum * m + g
         /// (Moonlight, dion); corrected: the average, corrected for its bias (optax).
         momentum_form: MuonMomentumForm,
@@ -489,6 +509,9 @@ rule! {
         /// Precision of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are
         /// rounded to it, and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor.
         product_precision: MuonProductPrecision,
+        /// What the Newton-Schulz iterations change. matrix: X; gram: X X^T and the matrix that X is multiplied by at
+        /// the end, fewer operations where rows and columns differ (Zhang et al. 2026, Gram Newton-Schulz).
+        iterate: MuonIterate,
     }
 }
 

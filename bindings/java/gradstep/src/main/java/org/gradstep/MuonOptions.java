@@ -163,6 +163,17 @@ public final class MuonOptions extends RuleOptions {
     }
 
     /**
+     * For iterate = gram: X is made anew after so many iterations; 0 = never. Without it products in bf16 fail; in
+     * [0, 101), whole, default 3.
+     *
+     * @param gramRestartEvery the new one
+     * @return this
+     */
+    public Builder gramRestartEvery(double gramRestartEvery) {
+      return with("gram_restart_every", gramRestartEvery);
+    }
+
+    /**
      * Average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA); sum: m = momentum * m + g
      * (Moonlight, dion); corrected: the average, corrected for its bias (optax).
      *
@@ -256,6 +267,17 @@ public final class MuonOptions extends RuleOptions {
      */
     public Builder productPrecision(MuonProductPrecision productPrecision) {
       return with("product_precision", Handle.present(productPrecision, "productPrecision"));
+    }
+
+    /**
+     * What the Newton-Schulz iterations change. matrix: X; gram: X X^T and the matrix that X is multiplied by at the
+     * end, fewer operations where rows and columns differ (Zhang et al. 2026, Gram Newton-Schulz).
+     *
+     * @param iterate the new one
+     * @return this
+     */
+    public Builder iterate(MuonIterate iterate) {
+      return with("iterate", Handle.present(iterate, "iterate"));
     }
   }
 }
