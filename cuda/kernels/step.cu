@@ -25,7 +25,12 @@ using kernels::StepLimits;
 using kernels::StepRequest;
 using kernels::StepScalars;
 using rules::GroupConstants;
-using rules::Powers;
+
+/// By constants: threads share none.
+struct KeptPowers {
+  rules::Powers powers;
+  kernels::Fold fold;
+};
 
 /// One block decides, and its threads write the constants, those of a group or of a parameter each.
 struct BeginStep {
@@ -49,7 +54,7 @@ struct BeginStep {
   const HyperParameterForm* forms;     ///< [group][field]; NULL = values
   const double* values;
   GroupConstants* constants;
-  Powers* powers;
+  KeptPowers* powers;
   const DeviceProgram* programs;  ///< by group; NULL = there are none
   double* program_numbers;        ///< as many for each of constants
   std::int64_t numbers_each;
@@ -99,10 +104,10 @@ struct BeginStep {
                                    block.checked(program_numbers + k * numbers_each, program.count));
       return fields * groups;
     }
-    Powers& kept = *block.checked(powers + k);
+    KeptPowers& kept = *block.checked(powers + k);
     const KeptNumbers held = numbers != nullptr ? KeptNumbers(block, *block.checked(numbers + k)) : KeptNumbers();
-    rules::write_constants(rule, own, t, /*is_first=*/false, held.of, kept, to.usual);
-    if (!all_used) rules::write_constants(rule, own, t, /*is_first=*/true, held.of, kept, to.first);
+    rules::write_constants(rule, own, t, /*is_first=*/false, held.of, kept.powers, kept.fold, to.usual);
+    if (!all_used) rules::write_constants(rule, own, t, /*is_first=*/true, held.of, kept.powers, kept.fold, to.first);
     return fields * groups;
   }
 };
@@ -212,7 +217,7 @@ void begin_step(const StepPlan& plan, const StepRequest& request, const double* 
       kernel.program_numbers = plan.program_numbers.data();
       kernel.numbers_each = static_cast<std::int64_t>(plan.program_numbers.size() / plan.constants.size());
     }
-    kernel.powers = form.powers.filled(queue, plan.constants.size(), Powers{});
+    kernel.powers = form.powers.filled(queue, plan.constants.size(), KeptPowers{});
     if (values != nullptr) {
       form.values.begin(queue);
       const auto section = form.values.add(values, plan.rules.size() * static_cast<std::size_t>(plan.fields));

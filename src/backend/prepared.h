@@ -4,7 +4,10 @@
 // What a backend makes of a list and keeps with it: addresses on the device, scratch, work lists in its own form.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+
+#include "core/list_bytes.h"
 
 namespace gradstep {
 
@@ -24,13 +27,27 @@ class Prepared {
   /// The form of the one backend that uses this, which is made at first.
   template <class Form>
   Form& get() const {
-    if (form_ == nullptr) form_ = std::make_shared<Form>();
+    if (form_ == nullptr) {
+      form_ = std::make_shared<Form>();
+      bytes_ = bytes_of<Form>;
+    }
     return *static_cast<Form*>(form_.get());
   }
+  /// Bytes that the form holds, as far as it says so.
+  std::size_t bytes() const { return form_ != nullptr ? bytes_(form_.get()) : 0; }
   void forget() { form_.reset(); }
 
  private:
+  template <class Form>
+  static std::size_t bytes_of(const void* form) {
+    const Form& held = *static_cast<const Form*>(form);
+    if constexpr (requires { held.bytes(); }) return held.bytes();
+    if constexpr (requires { held.capacity(); }) return list_bytes(held);
+    return 0;
+  }
+
   mutable std::shared_ptr<void> form_;
+  mutable std::size_t (*bytes_)(const void* form) = nullptr;
 };
 
 }  // namespace gradstep

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "core/list_bytes.h"
+
 namespace gradstep::cpu {
 
 namespace {
@@ -22,6 +24,8 @@ struct FactoredScratch {
   std::vector<double> partials;  // sums over columns, by panel
   std::vector<double> means;     // of the rows of each matrix
   std::vector<double> squares;   // by chunk, or by part
+
+  std::size_t bytes() const { return list_bytes(rows, columns, partials, means, squares); }
 };
 
 /// How the threads share a tensor [outer][rows][in_row].

@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "core/list_bytes.h"
 #include "cpu/compact_chunk.h"
 #include "kernels/gradient_units.h"
 #include "rules/text/code.h"
@@ -18,8 +19,12 @@ namespace {
 struct StepForm {
   StepForm() = default;
   explicit StepForm(const StepPlan& plan)
-      : powers(plan.constants.size()), values(static_cast<std::size_t>(plan.fields)) {}
-  std::vector<rules::Powers> powers;  // as constants
+      : powers(plan.rules.size()), kept(plan.constants.size()), values(static_cast<std::size_t>(plan.fields)) {}
+
+  std::size_t bytes() const { return list_bytes(powers, kept, values); }
+
+  std::vector<rules::Powers> powers;  // by group
+  std::vector<kernels::Fold> kept;    // as constants
   std::vector<double> values;         // of one group
 };
 
@@ -39,7 +44,7 @@ struct Numbers {
 
 void write_constants(const StepPlan& plan, const double* values, kernels::StepScalars& scalars) {
   auto& form = plan.prepared.get<StepForm>();
-  if (form.powers.size() != plan.constants.size()) form = StepForm(plan);
+  if (form.powers.size() != plan.rules.size() || form.kept.size() != plan.constants.size()) form = StepForm(plan);
   for (std::size_t k = 0; k < plan.constants.size(); ++k) {
     const std::size_t g = plan.group_of != nullptr ? static_cast<std::size_t>(plan.group_of[k]) : k;
     const double* own = values != nullptr ? values + g * form.values.size() : form.values.data();
@@ -59,7 +64,7 @@ void write_constants(const StepPlan& plan, const double* values, kernels::StepSc
       continue;
     }
     const auto write = [&](bool is_first, rules::RuleConstants& constants) {
-      rules::write_constants(plan.rules[g], own, t, is_first, numbers.of, form.powers[k], constants);
+      rules::write_constants(plan.rules[g], own, t, is_first, numbers.of, form.powers[g], form.kept[k], constants);
     };
     write(false, to.usual);
     if (!plan.all_used) write(true, to.first);

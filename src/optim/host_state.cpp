@@ -34,7 +34,7 @@ std::size_t HostState::find(std::size_t index, const char* name) const {
   if (index >= schema_.size()) fail_argument("index: is {}, the schema has {} parameters", index, schema_.size());
   if (name == nullptr) fail_argument("name: is NULL");
   const std::size_t slot = store_.find(index, name);
-  if (slot < store_.slots(index)) {
+  if (slot != StateStore::kNoSlot) {
     if (store_.owner(index, slot) >= 0) check_parts_are_attached(schema_, model_.is_sharded());
     return slot;
   }
@@ -52,8 +52,9 @@ std::span<const char* const> HostState::names() const { return model_.traits_.st
 std::span<const std::int64_t> HostState::shape(std::size_t index, const char* name) const {
   if (index < schema_.size() && name != nullptr) {
     const std::size_t slot = store_.find(index, name);
-    if (slot < store_.slots(index) && store_.is_whole(index, slot)) return store_.shape(index, slot);
-    if (slot < store_.slots(index) && store_.owner(index, slot) >= 0) return schema_[index].whole_shape();
+    const bool exists = slot != StateStore::kNoSlot;
+    if (exists && store_.is_whole(index, slot)) return store_.shape(index, slot);
+    if (exists && store_.owner(index, slot) >= 0) return schema_[index].whole_shape();
   }
   return schema_[index].shape;
 }

@@ -88,7 +88,9 @@ class Optimizer : public SteppedModel {
   /// Numbers of this rule about its parameters, beside the counters. Valid until the next call.
   std::span<const gradstep_metric> metrics();
   /// Beside the state.
-  std::int64_t other_bytes() const { return own_bytes() + scratch_bytes(); }
+  std::int64_t other_bytes() const {
+    return own_bytes() + scratch_bytes() + static_cast<std::int64_t>(numbers_.bytes());
+  }
 
   BusyFlag& busy() { return busy_; }
 

@@ -35,6 +35,7 @@ class StepNumbers {
     refreshed_ = false;
   }
   StepPlan& plan() { return plan_; }
+  std::size_t bytes() const { return plan_.prepared.bytes() + plan_.gradients.prepared.bytes(); }
 
   /// Evaluates the hyper-parameters of the next step, which then does not do it again: what could fail in a host's
   /// callback fails here.

@@ -34,7 +34,7 @@ void SteppedModel::check_gives_updates() const {
 
 std::int64_t SteppedModel::own_bytes() const {
   return (is_sharded() ? sharding_->bytes() : 0) + static_cast<std::int64_t>(state_.bytes()) +
-         static_cast<std::int64_t>(work_.chunks().size() * (sizeof(Chunk) + sizeof(double)) + schema_.own_bytes());
+         static_cast<std::int64_t>(work_.chunks().size_bytes() + schema_.own_bytes());
 }
 
 void SteppedModel::take(const StepBuffers& buffers) {

@@ -8,11 +8,10 @@
 
 namespace gradstep::rules {
 
-/// What the last step left behind of a group's constants: powers of hyper-parameters, and a sum or product over steps.
+/// Powers of a group's hyper-parameters: what the last step computed makes the next ones cheap.
 struct Powers {
   static constexpr int kCount = 3;
   kernels::Power of[kCount];
-  kernels::Fold fold;
 };
 
 /// The step that constants are computed for.
@@ -20,6 +19,7 @@ struct Clock {
   std::int64_t t = 0;     ///< steps before this one
   bool is_first = false;  ///< no gradient has gone into the state
   Powers& powers;
+  kernels::Fold& kept;               ///< a sum or product over the steps of these constants
   const double* settings = nullptr;  ///< in the order of the description
   const double* numbers = nullptr;   ///< likewise: what the parameter keeps; absent in rules that keep none
 
@@ -28,7 +28,7 @@ struct Clock {
   /// next(...next(next(initial, 1), 2)..., t + 1). `next` depends on its arguments and on two keys.
   template <class Next>
   GRADSTEP_FORMULA double fold(double key, double other_key, double initial, Next next) const {
-    return powers.fold(key, other_key, t + 1, initial, next);
+    return kept(key, other_key, t + 1, initial, next);
   }
 };
 

@@ -121,11 +121,11 @@ GRADSTEP_FORMULA void write_constants(RuleList<Rules...> /*list*/, const RuleFor
   static_cast<void>(((place++ == form.rule && (write<Rules>(form, values, clock, to), true)) || ...));
 }
 
-/// `is_first`: no gradient has gone into the state. `powers` are kept from step to step. `numbers` are the parameter's,
-/// of rules that keep some.
+/// `is_first`: no gradient has gone into the state. `powers` and `kept` stay from step to step; constants of one group
+/// may share powers. `numbers` are the parameter's, of rules that keep some.
 GRADSTEP_FORMULA void write_constants(const RuleForm& form, const double* values, std::int64_t t, bool is_first,
-                                      const double* numbers, Powers& powers, RuleConstants& to) {
-  write_constants(AllRules{}, form, values, Clock{t, is_first, powers, form.settings, numbers}, to);
+                                      const double* numbers, Powers& powers, kernels::Fold& kept, RuleConstants& to) {
+  write_constants(AllRules{}, form, values, Clock{t, is_first, powers, kept, form.settings, numbers}, to);
 }
 
 /// Rules whose constants follow from sums over tensors, or from numbers that they keep, say so by advance().

@@ -115,7 +115,8 @@ GRADSTEP_FORMULA void set_direction(const ShampooForm& form, const ShampooValues
   } else if (form.graft == Graft::adam) {
     const double values[] = {1, v.graft_beta1, v.graft_beta2, v.diagonal_epsilon, 0};
     Powers powers;
-    write<Adam>(RuleForm{}, values, Clock{t, false, powers}, to);
+    kernels::Fold none;
+    write<Adam>(RuleForm{}, values, Clock{t, false, powers, none}, to);
   } else if (kernels::is_rmsprop(form.graft)) {
     store<RmsProp>({1, v.beta2, added_weight(v.beta2), 0, epsilon}, to);
   } else if (kernels::is_adagrad(form.graft)) {

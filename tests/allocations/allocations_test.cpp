@@ -387,8 +387,8 @@ INSTANTIATE_TEST_SUITE_P(Rules, Memory,
                                          Holding{"muon", {{"learning_rate", 0.1, nullptr}}, 1600},
                                          Holding{"lamb", {{"learning_rate", 0.1, nullptr}}, 1600},
                                          Holding{"adafactor", {{"learning_rate", 0.1, nullptr}}, 2000},
-                                         Holding{"dion", {{"learning_rate", 0.1, nullptr}}, 3000},
-                                         Holding{"dadapt_adam", {{"learning_rate", 1, nullptr}}, 2000}),
+                                         Holding{"dion", {{"learning_rate", 0.1, nullptr}}, 3200},
+                                         Holding{"dadapt_adam", {{"learning_rate", 1, nullptr}}, 2600}),
                          [](const auto& info) { return std::string(info.param.rule); });
 
 INSTANTIATE_TEST_SUITE_P(Threads, Allocations, ::testing::Values(1, 2));

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "core/list_bytes.h"
 #include "cpu/instruction_set.h"
 #include "cpu/linear_algebra/pool.h"
 #include "cpu/linear_algebra/products.h"
@@ -26,6 +27,8 @@ struct Iterates {
   AlignedVector<T> q;
   AlignedVector<T> turned;  ///< a Q + Q Z, a R + R Z
   AlignedVector<T> packed;
+
+  std::size_t bytes() const { return list_bytes(x, next, a, b, q, turned, packed); }
 };
 
 /// Large matrices come one after the other, small ones on all threads at once.
@@ -33,11 +36,19 @@ template <class T>
 struct ScratchOf {
   Iterates<T> large;
   Pool<Iterates<T>> small;
+
+  std::size_t bytes() const {
+    std::size_t bytes = large.bytes();
+    for (const auto& one : small.all()) bytes += one->bytes();
+    return bytes;
+  }
 };
 
 struct OrthogonalScratch {
   ScratchOf<float> narrow;
   ScratchOf<double> wide;
+
+  std::size_t bytes() const { return narrow.bytes() + wide.bytes(); }
 
   template <class T>
   ScratchOf<T>& in() {

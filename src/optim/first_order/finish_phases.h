@@ -42,7 +42,9 @@ class FinishPhases {
 
   std::size_t bytes() const {
     return changes_.bytes() + partials_.bytes() + projection_.bytes() +
-           list_bytes(options_, items_, matrices_, values_, shown_changes_, factored_);
+           list_bytes(options_, items_, matrices_, values_, shown_changes_, factored_) + value_norms_.prepared.bytes() +
+           change_norms_.prepared.bytes() + orthogonal_plan_.prepared.bytes() + factored_plan_.prepared.bytes() +
+           plan_.prepared.bytes();
   }
 
  private:

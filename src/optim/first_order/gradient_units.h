@@ -42,7 +42,7 @@ class GradientUnits {
     std::vector<UnitItem> items;
     UnitPlan plan;
 
-    std::size_t bytes() const { return work.chunks().size_bytes() + list_bytes(items); }
+    std::size_t bytes() const { return work.chunks().size_bytes() + list_bytes(items) + plan.prepared.bytes(); }
   };
 
   void add(Pass& pass, UnitItem item, const Parameter& parameter, ClipUnits units);

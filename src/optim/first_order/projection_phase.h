@@ -29,7 +29,7 @@ class ProjectionPhase {
   std::size_t bytes() const {
     std::size_t bytes =
         scratch_.bytes() + numbers_.bytes() + work_.chunks().size_bytes() + product_work_.chunks().size_bytes();
-    bytes += list_bytes(items_, products_);
+    bytes += list_bytes(items_, products_) + norms_.prepared.bytes() + plan_.prepared.bytes();
     for (const Products& products : by_dtype_) bytes += products.bytes();
     return bytes;
   }
@@ -44,7 +44,14 @@ class ProjectionPhase {
     LowRankPlan vector_plan;
     LowRankPlan factor_plans[2];
 
-    std::size_t bytes() const { return list_bytes(bases[0], bases[1], vectors, factors[0], factors[1]); }
+    std::size_t bytes() const {
+      std::size_t bytes =
+          list_bytes(bases[0], bases[1], vectors, factors[0], factors[1]) + vector_plan.prepared.bytes();
+      for (const LowRankPlan* plan : {&base_plans[0], &base_plans[1], &factor_plans[0], &factor_plans[1]}) {
+        bytes += plan->prepared.bytes();
+      }
+      return bytes;
+    }
   };
 
   void make_room();

@@ -32,7 +32,7 @@ class SumsPhase {
   /// Before the update of those items.
   void run(const UpdatePlan& update, const kernels::StepScalars* scalars, const Sharding* sharding);
 
-  std::size_t bytes() const { return partials_.bytes() + list_bytes(settled_); }
+  std::size_t bytes() const { return partials_.bytes() + list_bytes(settled_) + plan_.prepared.bytes(); }
 
  private:
   const Site& site_;

@@ -3,7 +3,10 @@
 #include "optim/state/state_store.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
+
+#include "core/list_bytes.h"
 
 namespace gradstep {
 
@@ -13,30 +16,30 @@ std::int64_t bytes_of(std::span<const StateWish> tensors) {
   return bytes;
 }
 
-const StateStore::Entry* StateStore::entry(std::size_t parameter, std::size_t slot) const {
-  if (parameter >= parameters_.size() || slot >= parameters_[parameter].size()) return nullptr;
-  return &parameters_[parameter][slot];
+const StateStore::Entry* StateStore::entry_in(const List& list, std::size_t slot) {
+  const auto found = std::ranges::lower_bound(list, slot, {}, &Entry::slot);
+  return found != list.end() && found->slot == slot ? &*found : nullptr;
 }
 
 const StateTensor& StateStore::tensor(std::size_t parameter, std::size_t slot) const {
   static const StateTensor kNone;
-  const Entry* found = entry(parameter, slot);
+  const Entry* found = parameter < parameters_.size() ? entry_in(parameters_[parameter], slot) : nullptr;
   return found != nullptr ? found->tensor : kNone;
 }
 
 bool StateStore::is_active(std::size_t parameter, std::size_t slot) const {
-  const Entry* found = entry(parameter, slot);
+  const Entry* found = parameter < parameters_.size() ? entry_in(parameters_[parameter], slot) : nullptr;
   return found != nullptr && found->active;
 }
 
 std::size_t StateStore::find(std::size_t parameter, const char* name) const {
-  const std::vector<Entry>& entries = parameters_[parameter];
-  const auto found = std::ranges::find_if(entries, [&](const Entry& e) { return e.active && e.about->name == name; });
-  return static_cast<std::size_t>(found - entries.begin());
+  const List& list = parameters_[parameter];
+  const auto found = std::ranges::find_if(list, [&](const Entry& e) { return e.active && e.about->name == name; });
+  return found != list.end() ? found->slot : kNoSlot;
 }
 
 std::span<const std::int64_t> StateStore::shape(std::size_t parameter, std::size_t slot) const {
-  const Description& about = *parameters_[parameter][slot].about;
+  const Description& about = *at({parameter, slot}).about;
   return about.is_whole ? std::span<const std::int64_t>(about.shape) : std::span<const std::int64_t>();
 }
 
@@ -73,13 +76,13 @@ void StateStore::make(Entries& entries, std::span<const Position> positions) con
   std::vector<StateTensor*> whole;
   std::vector<StateTensor*> cut;
   for (const Position& at : positions) {
-    Entry& made = entries[at.parameter][at.slot];
+    Entry& made = *entry_in(entries[at.parameter], at.slot);
     if (made.owner >= 0 && made.tensor.slice().size == 0) continue;
     (made.about->is_whole ? whole : cut).push_back(&made.tensor);
   }
   allocate_tensors(site_, cut, /*side_by_side=*/false);
   allocate_tensors(site_, whole, /*side_by_side=*/true);
-  for (const Position& at : positions) entries[at.parameter][at.slot].tensor.write_initial(context_, site_);
+  for (const Position& at : positions) entry_in(entries[at.parameter], at.slot)->tensor.write_initial(context_, site_);
 }
 
 bool StateStore::begins_anew(std::size_t parameter, const ParameterWish& wish) const {
@@ -87,12 +90,12 @@ bool StateStore::begins_anew(std::size_t parameter, const ParameterWish& wish) c
                              [&](const StateWish& w) { return !w.is_whole && !is_active(parameter, w.slot); });
 }
 
-std::shared_ptr<const StateStore::Description> StateStore::describe(const StateWish& wish) {
+const StateStore::Description* StateStore::describe(const StateWish& wish) {
   if (wish.slot >= described_.size()) described_.resize(wish.slot + 1);
-  std::shared_ptr<const Description>& last = described_[wish.slot];
+  const Description*& last = described_[wish.slot];
   const bool is_known =
       last != nullptr && last->name == wish.name && last->shape == wish.shape && last->is_whole == wish.is_whole;
-  if (!is_known) last = std::make_shared<const Description>(Description{wish.name, wish.shape, wish.is_whole});
+  if (!is_known) last = &descriptions_.emplace_back(Description{wish.name, wish.shape, wish.is_whole});
   return last;
 }
 
@@ -107,22 +110,26 @@ StateStore::Growth StateStore::grow(std::span<const ParameterWish> wishes, std::
   growth.parameters.resize(wishes.size());
   std::vector<Position> fresh;
   for (std::size_t i = 0; i < wishes.size(); ++i) {
-    std::vector<Entry>& entries = growth.parameters[i];
-    for (Entry& entry : entries) entry.active = false;
-    std::size_t slots = entries.size();
-    for (const StateWish& wish : wishes[i].tensors) slots = std::max(slots, wish.slot + 1);
-    entries.reserve(slots);
-    entries.resize(slots);
+    List& list = growth.parameters[i];
+    for (Entry& entry : list) entry.active = false;
+    List added;
     for (const StateWish& wish : wishes[i].tensors) {
-      Entry& entry = entries[wish.slot];
-      entry.active = true;
-      if (entry.tensor.exists()) continue;
-      entry.about = describe(wish);
-      entry.owner = wish.owner;
+      if (Entry* known = entry_in(list, wish.slot)) {
+        known->active = true;
+        continue;
+      }
       const Slice all{0, wish.owner >= 0 && wishes[i].slice.size == 0 ? 0 : wish.form.size()};
+      Entry& entry = added.emplace_back();
+      entry.about = describe(wish);
       entry.tensor = StateTensor(wish.form, wish.is_whole ? all : wishes[i].slice);
+      entry.slot = static_cast<std::uint32_t>(wish.slot);
+      entry.owner = wish.owner;
+      entry.active = true;
       fresh.push_back({i, wish.slot});
     }
+    list.reserve(list.size() + added.size());
+    std::ranges::move(added, std::back_inserter(list));
+    std::ranges::sort(list, {}, &Entry::slot);
   }
   make(growth.parameters, fresh);
   if (flags_.size() == 0) {
@@ -132,9 +139,8 @@ StateStore::Growth StateStore::grow(std::span<const ParameterWish> wishes, std::
   }
   // What was switched off has no owner: it may begin anew before the rest is taken over.
   for (std::size_t i = first; i < parameters_.size(); ++i) {
-    for (std::size_t slot = 0; slot < parameters_[i].size(); ++slot) {
-      const Entry& before = parameters_[i][slot];
-      const bool comes_back = before.tensor.exists() && !before.active && growth.parameters[i - first][slot].active;
+    for (const Entry& before : parameters_[i]) {
+      const bool comes_back = !before.active && entry_in(growth.parameters[i - first], before.slot)->active;
       if (comes_back && !before.about->is_whole) before.tensor.write_initial(context_, site_);
     }
   }
@@ -144,7 +150,7 @@ StateStore::Growth StateStore::grow(std::span<const ParameterWish> wishes, std::
 void StateStore::commit(Growth growth) noexcept {
   const std::size_t count = growth.first + growth.parameters.size();
   parameters_.resize(growth.first);
-  for (std::vector<Entry>& entries : growth.parameters) parameters_.push_back(std::move(entries));
+  for (List& list : growth.parameters) parameters_.push_back(std::move(list));
   if (growth.flags) flags_ = std::move(*growth.flags);
   flags_.resize(count);
 }
@@ -153,20 +159,15 @@ void StateStore::prepare_move(FunctionRef<StatePlace(std::size_t, std::size_t)> 
   discard_move();
   next_ = parameters_;
   for (std::size_t i = 0; i < next_.size(); ++i) {
-    for (std::size_t slot = 0; slot < next_[i].size(); ++slot) {
-      Entry& entry = next_[i][slot];
-      if (!entry.tensor.exists()) continue;
-      if (!entry.active && !entry.about->is_whole) {
-        entry = {};
-        continue;
-      }
-      const StatePlace to = place(i, slot);
+    std::erase_if(next_[i], [](const Entry& entry) { return !entry.active && !entry.about->is_whole; });
+    for (Entry& entry : next_[i]) {
+      const StatePlace to = place(i, entry.slot);
       const bool stays = !is_spread(entry, gathers) && (to.owner < 0 || gathers == Gathers::nothing) &&
                          entry.tensor.slice() == to.slice;
       entry.owner = to.owner;
       if (stays) continue;
       entry.tensor = StateTensor(entry.tensor.form(), to.slice);
-      moved_.push_back({i, slot});
+      moved_.push_back({i, entry.slot});
     }
   }
   make(next_, moved_);
@@ -176,8 +177,8 @@ void StateStore::prepare_move(FunctionRef<StatePlace(std::size_t, std::size_t)> 
 
 std::int64_t StateStore::largest_moved() const {
   std::int64_t largest = 0;
-  for (const Position& at : moved_) {
-    for (const StoredState& state : stored(at.parameter, parameters_[at.parameter][at.slot])) {
+  for (const Position& moved : moved_) {
+    for (const StoredState& state : stored(moved.parameter, at(moved))) {
       largest = std::max(largest, state.total * size_of(state.array.dtype));
     }
   }
@@ -186,19 +187,19 @@ std::int64_t StateStore::largest_moved() const {
 
 std::vector<StoredState> StateStore::gathered_by_move(Gathers gathers) const {
   std::vector<StoredState> all;
-  for (const Position& at : moved_) {
-    const Entry& before = parameters_[at.parameter][at.slot];
+  for (const Position& moved : moved_) {
+    const Entry& before = at(moved);
     if (!is_spread(before, gathers)) continue;
-    for (StoredState& state : stored(at.parameter, before)) all.push_back(std::move(state));
+    for (StoredState& state : stored(moved.parameter, before)) all.push_back(std::move(state));
   }
   return all;
 }
 
 void StateStore::fill_moved(Gathers gathers, FunctionRef<void(const StoredState&, void*)> gather, void* whole) {
-  for (const Position& at : moved_) {
-    const Entry& before = parameters_[at.parameter][at.slot];
-    const std::vector<StoredState> from = stored(at.parameter, before);
-    const std::vector<StoredState> to = stored(at.parameter, next_[at.parameter][at.slot]);
+  for (const Position& moved : moved_) {
+    const Entry& before = at(moved);
+    const std::vector<StoredState> from = stored(moved.parameter, before);
+    const std::vector<StoredState> to = stored(moved.parameter, *entry_in(next_[moved.parameter], moved.slot));
     for (std::size_t part = 0; part < from.size(); ++part) {
       const Array& array = to[part].array;
       const auto bytes = static_cast<std::size_t>(array.bytes());
@@ -226,18 +227,20 @@ void StateStore::discard_move() noexcept {
 }
 
 std::size_t StateStore::bytes() const {
-  std::size_t bytes = flags_.bytes() + parameters_.capacity() * sizeof(std::vector<Entry>);
-  const Buffer* last_memory = nullptr;
-  for (const std::vector<Entry>& entries : parameters_) {
-    bytes += allocated_bytes(entries.capacity() * sizeof(Entry));
-    for (const Entry& entry : entries) {
+  std::size_t bytes = flags_.bytes() + list_bytes(parameters_, described_) + descriptions_.size() * sizeof(Description);
+  std::vector<const Buffer*> memories;
+  for (const List& list : parameters_) {
+    bytes += allocated_bytes(list_bytes(list));
+    for (const Entry& entry : list) {
       bytes += entry.tensor.padding();
       const Buffer* memory = entry.tensor.memory();
-      if (memory != last_memory) bytes += allocated_bytes(sizeof(Buffer) + 2 * sizeof(void*)) + kAlignment;
-      last_memory = memory;
+      if (memories.empty() || memory != memories.back()) memories.push_back(memory);
     }
   }
-  return bytes;
+  std::ranges::sort(memories);
+  const auto again = std::ranges::unique(memories);
+  memories.erase(again.begin(), again.end());
+  return bytes + memories.size() * (allocated_bytes(sizeof(Buffer) + 2 * sizeof(void*)) + kAlignment);
 }
 
 }  // namespace gradstep

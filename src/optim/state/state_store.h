@@ -6,11 +6,13 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <limits>
-#include <memory>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/function_ref.h"
@@ -29,7 +31,7 @@ inline constexpr const char* kWeightAverageCount = "average_count";  ///< steps 
 /// Stands for an owner while no ranks are attached: one of them will have the tensor.
 inline constexpr std::int32_t kOwnerToCome = std::numeric_limits<std::int32_t>::max();
 
-/// A tensor that a parameter is to have, by its place in the parameter's list.
+/// A tensor that a parameter is to have. Its slot says which one of the parameter's it is.
 struct StateWish {
   std::size_t slot = 0;
   std::string name;
@@ -69,22 +71,24 @@ class StateStore {
   StateStore(const Context& context, const Site& site, bool flags_at_site)
       : context_(context), site_(site), flags_at_site_(flags_at_site) {}
 
-  /// Tensors in the list of a parameter; some may be switched off, or not exist.
-  std::size_t slots(std::size_t parameter) const { return parameters_[parameter].size(); }
+  static constexpr std::size_t kNoSlot = std::numeric_limits<std::size_t>::max();
+
+  /// The slots of a parameter's tensors, in ascending order; some may be switched off.
+  auto slots(std::size_t parameter) const { return parameters_[parameter] | std::views::transform(&Entry::slot); }
   /// Without memory where the parameter has none in this slot.
   const StateTensor& tensor(std::size_t parameter, std::size_t slot) const;
   bool is_active(std::size_t parameter, std::size_t slot) const;
-  bool is_whole(std::size_t parameter, std::size_t slot) const { return parameters_[parameter][slot].about->is_whole; }
-  std::int32_t owner(std::size_t parameter, std::size_t slot) const { return parameters_[parameter][slot].owner; }
+  bool is_whole(std::size_t parameter, std::size_t slot) const { return at({parameter, slot}).about->is_whole; }
+  std::int32_t owner(std::size_t parameter, std::size_t slot) const { return at({parameter, slot}).owner; }
   /// Whether this rank holds state of the parameter that has an owner.
   bool is_owner(std::size_t parameter) const;
   /// Whether state of the parameter has an owner: this rank, another one, or one to come.
   bool has_owner(std::size_t parameter) const;
-  /// The slot of a name that takes part; slots() = none.
+  /// The slot of a name that takes part; kNoSlot = none.
   std::size_t find(std::size_t parameter, const char* name) const;
   /// The shape of the tensor's views; empty = the parameter's.
   std::span<const std::int64_t> shape(std::size_t parameter, std::size_t slot) const;
-  bool has(std::size_t parameter, const char* name) const { return find(parameter, name) < slots(parameter); }
+  bool has(std::size_t parameter, const char* name) const { return find(parameter, name) != kNoSlot; }
   /// Every array that exists, in an order that is the same on all ranks.
   std::vector<StoredState> stored() const;
 
@@ -127,20 +131,26 @@ class StateStore {
     std::vector<std::int64_t> shape;
     bool is_whole = false;
   };
-  /// A place in a parameter's list. Its description stays where it is: views show its shape.
   struct Entry {
-    std::shared_ptr<const Description> about;
+    const Description* about = nullptr;
     StateTensor tensor;
+    std::uint32_t slot = 0;
     std::int32_t owner = -1;
     bool active = false;
   };
-  using Entries = std::vector<std::vector<Entry>>;
+  using List = std::vector<Entry>;  ///< of a parameter, by slot
+  using Entries = std::vector<List>;
   struct Position {
     std::size_t parameter = 0;
     std::size_t slot = 0;
   };
 
-  const Entry* entry(std::size_t parameter, std::size_t slot) const;
+  /// NULL = there is none.
+  static const Entry* entry_in(const List& list, std::size_t slot);
+  static Entry* entry_in(List& list, std::size_t slot) {
+    return const_cast<Entry*>(entry_in(std::as_const(list), slot));
+  }
+  const Entry& at(const Position& position) const { return *entry_in(parameters_[position.parameter], position.slot); }
   static bool is_spread(const Entry& entry, Gathers gathers) {
     if (gathers == Gathers::nothing) return false;
     if (gathers == Gathers::everything || entry.owner >= 0) return true;
@@ -148,14 +158,15 @@ class StateStore {
   }
   static std::vector<StoredState> stored(std::size_t parameter, const Entry& entry);
   void make(Entries& entries, std::span<const Position> positions) const;
-  std::shared_ptr<const Description> describe(const StateWish& wish);
+  const Description* describe(const StateWish& wish);
 
   const Context& context_;
   const Site& site_;
   bool flags_at_site_;
   Entries parameters_;
   UsedFlags flags_;
-  std::vector<std::shared_ptr<const Description>> described_;  // by slot: the last ones
+  std::deque<Description> descriptions_;       // which stay where they are: views show their shapes
+  std::vector<const Description*> described_;  // by slot: the last ones
   // Between prepare_move() and commit_move().
   Entries next_;
   std::vector<Position> moved_;

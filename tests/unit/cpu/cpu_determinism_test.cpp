@@ -66,7 +66,9 @@ const rules::GroupConstants* constants_of_rule() {
   const double settings[rules::kMaxSettings] = {};
   const double numbers[rules::kMaxNumbers] = {1, 1, 1, 1};
   rules::Powers powers;
-  return group_constants(Rule::constants(choices, values, rules::Clock{3, false, powers, settings, numbers}), 0.01);
+  kernels::Fold kept;
+  return group_constants(Rule::constants(choices, values, rules::Clock{3, false, powers, kept, settings, numbers}),
+                         0.01);
 }
 
 template <class... Rules>

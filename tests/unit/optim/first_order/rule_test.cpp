@@ -109,7 +109,9 @@ TEST(Rule, KeysDifferWhereAnyOptionDoes) {
       changed([&](RuleOptions& options) { options.choices[i] = 1 - options.choices[i]; });
     }
     for (std::size_t i = 0; i < type.about.settings.size(); ++i) {
-      const double value = type.about.settings[i].range.holds(0.25) ? 0.25 : 3;
+      const rules::Field& setting = type.about.settings[i];
+      const double other = setting.initial == 3 ? 4 : 3;
+      const double value = setting.range.holds(0.25) ? 0.25 : other;
       changed([&](RuleOptions& options) { options.settings[i] = value; });
     }
     changed([](RuleOptions& options) { options.maximize = true; });

@@ -49,7 +49,7 @@ TEST_F(StateStoreTest, ATensorThatComesBackBeginsAnewAndAMatrixGoesOn) {
   grow({});
   EXPECT_EQ(store_.stored().size(), 0U);
   EXPECT_EQ(view[5], 3) << "views outlive the switch";
-  EXPECT_EQ(store_.find(0, "m"), store_.slots(0));
+  EXPECT_EQ(store_.find(0, "m"), StateStore::kNoSlot);
   const ParameterWish again{{plain(0, "m")}, {0, kSize}};
   EXPECT_TRUE(store_.begins_anew(0, again));
   grow({plain(0, "m"), matrix(1, "r", 2)});
