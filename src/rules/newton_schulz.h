@@ -91,10 +91,11 @@ struct NewtonSchulz {
     return all;
   }
 
-  /// Whether iterations of such a matrix are those of R and Q.
+  /// Whether the iterations of such a matrix are Gram iterations.
   bool is_of_gram(std::int64_t rows, std::int64_t columns) const { return iterate == Iterate::gram && rows != columns; }
-  /// Of R and Q: iteration i is the first one since X was made, the last one before it is.
+  /// Gram iteration i is the first one since X was made.
   bool starts(std::int32_t i) const { return i == 0 || (restart_every > 0 && i % restart_every == 0); }
+  /// X is made after it.
   bool ends(std::int32_t i) const { return i + 1 == iterations || starts(i + 1); }
 
   /// The coefficients of iteration i, which counts from 0.

@@ -23,7 +23,7 @@ struct Iterates {
   AlignedVector<T> next;
   AlignedVector<T> a;  ///< X X^T, or X^T X of a tall matrix; R
   AlignedVector<T> b;  ///< b A + c A^2; Z
-  // Of Gram iterations.
+  // For Gram iterations alone.
   AlignedVector<T> q;
   AlignedVector<T> turned;  ///< a Q + Q Z, a R + R Z
   AlignedVector<T> packed;
