@@ -44,8 +44,11 @@ Arrays: TypeAlias = ValuesView[Array] | Mapping[str, ArrayTree] | Sequence[Array
 Gradients: TypeAlias = ValuesView[Array | None] | Mapping[str, GradientTree] | Sequence[GradientTree]
 """None stands for a parameter, or a branch of a tree, without a gradient this time."""
 
-Groups: TypeAlias = Iterable[int] | Mapping[str, int]
-Flags: TypeAlias = bool | Iterable[bool] | Mapping[str, bool]
+GroupTree: TypeAlias = "int | Mapping[str, GroupTree] | Sequence[GroupTree]"
+FlagTree: TypeAlias = "bool | Mapping[str, FlagTree] | Sequence[FlagTree]"
+Groups: TypeAlias = Iterable[int] | Mapping[str, GroupTree] | Sequence[GroupTree]
+"""Of each parameter, in the order of the parameters or in a tree of their names."""
+Flags: TypeAlias = bool | Iterable[bool] | Mapping[str, FlagTree] | Sequence[FlagTree]
 
 Part: TypeAlias = tuple[Sequence[int], Sequence[int]]
 """Which part of a whole an array is: the shape of the whole, and where the part begins in there."""

@@ -13,7 +13,9 @@ import torch.distributed as dist
 from digits import batches, make_model, report
 from torch.nn.parallel import DistributedDataParallel
 
+# docs:begin import
 import gradstep.torch
+# docs:end import
 
 STEPS = 150
 

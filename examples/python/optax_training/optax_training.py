@@ -10,7 +10,9 @@ import jax
 import jax.numpy as jnp
 import optax
 
+# docs:begin import
 import gradstep.optax
+# docs:end import
 
 STEPS = 100
 # 100 steps of f32 arithmetic in another order, each of which the next ones carry on.
