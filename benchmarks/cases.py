@@ -26,6 +26,7 @@ SMALL = [(64, 64)] * 400
 MICRO_BATCHES = 8
 LAYER = [(2304, 768), (768, 768), (3072, 768), (768, 3072)]
 RATE = 0.02
+PARAMETERS, GRADIENTS = 2, 3  # seeds
 
 
 def context() -> gradstep.Context:
@@ -50,6 +51,15 @@ def compare(mine: Sequence[np.ndarray], theirs: Sequence, relative_tolerance: fl
 
 def compare_after_steps(mine: Sequence[np.ndarray], theirs: Sequence, steps: int, tolerance: float = 1e-6) -> None:
     compare(mine, theirs, tolerance * steps**0.5)
+
+
+def compare_movements(mine: Sequence[np.ndarray], theirs: Sequence, steps: int, tolerance: float) -> None:
+    """How far apart the parameters of step_case() have come, as a share of the way that they went."""
+    for a, b, start in zip(mine, theirs, random_arrays([array.shape for array in mine], PARAMETERS), strict=True):
+        way = float(np.linalg.norm(b.detach().numpy() - start))
+        apart = float(np.linalg.norm(a - b.detach().numpy()))
+        if not apart <= tolerance * way:
+            raise AssertionError(f"gradstep and PyTorch are {apart} apart after a way of {way} in {steps} steps")
 
 
 def add_yardstick() -> Yardstick:
@@ -164,13 +174,14 @@ def step_case(
     calls: int = 1,
     peer: str = "torch fused",
     tolerance: float = 1e-6,
+    compare=compare_after_steps,
 ) -> Case:
-    mine, gradients = random_arrays(shapes, 2), random_arrays(shapes, 3)
+    mine, gradients = random_arrays(shapes, PARAMETERS), random_arrays(shapes, GRADIENTS)
     optimizer = make_mine(mine)
     contenders = {"gradstep": lambda: optimizer.step(mine, gradients)}
     theirs = []
     if torch and make_theirs:
-        theirs = [torch.nn.Parameter(tensor) for tensor in as_torch(random_arrays(shapes, 2))]
+        theirs = [torch.nn.Parameter(tensor) for tensor in as_torch(random_arrays(shapes, PARAMETERS))]
         for parameter, gradient in zip(theirs, as_torch(gradients), strict=True):
             parameter.grad = gradient
         contenders[peer] = make_theirs(theirs).step
@@ -178,7 +189,7 @@ def step_case(
 
     def check() -> None:
         if theirs:
-            compare_after_steps(mine, theirs, optimizer.step_count, tolerance)
+            compare(mine, theirs, optimizer.step_count, tolerance)
 
     return Case(name, contenders, check, int(bytes_per_element * elements), rounds, calls)
 
@@ -263,27 +274,33 @@ class TorchMuonInF32:
         return x.T if update.size(0) > update.size(1) else x
 
 
+MUON = (
+    ("Muon in f32, a layer of GPT-2", "f32", "matrix"),
+    ("Muon in f32, Gram iterations, a layer of GPT-2", "f32", "gram"),
+    ("Muon in bf16, a layer of GPT-2", "bf16", "matrix"),
+    ("Muon in bf16, Gram iterations, a layer of GPT-2", "bf16", "gram"),
+)
+
+
 def muon_cases() -> Iterator[Case]:
-    """The matrices of one of GPT-2 small's layers, on one thread each; results in bf16 are compared loosely, and so are
-    those of Gram iterations, of which the peers have none."""
+    """The matrices of one of GPT-2 small's layers, on one thread each."""
     peers = {
-        "f32": (lambda parameters: TorchMuonInF32(parameters, RATE), "torch in f32", 1e-5),
-        "bf16": (lambda parameters: torch.optim.Muon(parameters, lr=RATE, weight_decay=0), "torch.optim", 1e-3),
+        "f32": (lambda parameters: TorchMuonInF32(parameters, RATE), "torch in f32", 1e-4),
+        "bf16": (lambda parameters: torch.optim.Muon(parameters, lr=RATE, weight_decay=0), "torch.optim", 0.05),
     }
-    for precision, iterate in (("f32", "matrix"), ("f32", "gram"), ("bf16", "matrix"), ("bf16", "gram")):
-        peer, name, tolerance = peers[precision]
+    for name, precision, iterate in MUON:
+        peer, peer_name, tolerance = peers[precision]
         options = {"learning_rate": RATE, "normalizer": "max", "product_precision": precision, "iterate": iterate}
-        if iterate == "gram":
-            tolerance *= 10
         case = step_case(
-            f"Muon in {precision}{', Gram iterations' if iterate == 'gram' else ''}, a layer of GPT-2",
+            name,
             LAYER,
             lambda arrays, options=options: gradstep.Muon(arrays, context=context(), **options),
             peer,
             0,
             5,
-            peer=name,
+            peer=peer_name,
             tolerance=tolerance,
+            compare=compare_movements,
         )
         case.clock = time.thread_time  # arithmetic, out of the caches
         yield case

@@ -99,8 +99,11 @@ class Case:
 
 def renew_record(results: Path, document: dict[str, Any]) -> None:
     """Writes what was measured here to a record of machines. That of this kind of machine is replaced; others stay."""
-    machines = json.loads(results.read_text())["machines"] if results.exists() else []
+    machines = json.loads(results.read_text()).get("machines", []) if results.exists() else []
     name = document["machine"]["processor"]
-    kept = [each for each in machines if each["machine"]["processor"] != name]
+    place = next((k for k, each in enumerate(machines) if each["machine"]["processor"] == name), len(machines))
+    machines[place : place + 1] = [document]
     results.parent.mkdir(parents=True, exist_ok=True)
-    results.write_text(json.dumps({"machines": [*kept, document]}, indent=1) + "\n")
+    written = results.with_suffix(".new")
+    written.write_text(json.dumps({"machines": machines}, indent=1) + "\n")
+    written.replace(results)

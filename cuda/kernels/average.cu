@@ -90,6 +90,8 @@ struct PreparedAverage {
   Table table;
   ChunkTable chunks;
   std::vector<Averaged> items;
+
+  std::size_t bytes() const { return held_bytes(table, chunks, items); }
 };
 
 }  // namespace

@@ -292,10 +292,16 @@ struct PreparedType {
   ScratchBuffer scales;
   std::int64_t factor_count = 0;
   bool has_momentum = false;
+
+  std::size_t bytes() const {
+    return held_bytes(items, work, chunks, table, arrays[0], arrays[1], factors, squares, scales);
+  }
 };
 
 struct PreparedFactors {
   PreparedType types[2];  ///< f32, f64
+
+  std::size_t bytes() const { return held_bytes(types[0], types[1]); }
 };
 
 void add(PreparedType& type, const FactoredItem& item) {

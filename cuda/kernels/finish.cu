@@ -172,6 +172,8 @@ struct PreparedFinish {
   ScratchBuffer factors;
   std::vector<Finished> items;
   std::vector<DeviceItem> operands;
+
+  std::size_t bytes() const { return held_bytes(table, chunks, factors, items, operands); }
 };
 
 /// A plan on the device.

@@ -130,6 +130,8 @@ struct PreparedUnits {
   ChunkTable chunks;
   ScratchBuffer sums;
   std::vector<Units> items;
+
+  std::size_t bytes() const { return held_bytes(table, chunks, sums, items); }
 };
 
 }  // namespace

@@ -250,9 +250,9 @@ struct OrthogonalBatch {
   std::int64_t square() const { return std::min(rows, columns) * std::min(rows, columns); }
   std::int64_t count() const { return static_cast<std::int64_t>(matrices.size()); }
   bool is_of_bf16() const { return form.precision == rules::IteratePrecision::bf16; }
-  bool is_of_gram() const { return form.is_of_gram(rows, columns); }
-  /// Numbers for each matrix: X and its successor, A and B; of Gram iterations Q and a successor too.
-  std::int64_t scratch_of_each() const { return 2 * (size() + (is_of_gram() ? 2 : 1) * square()); }
+  bool uses_gram() const { return form.uses_gram(rows, columns); }
+  /// Numbers for each matrix: X and its successor, A and B; for Gram iterations Q and a successor too.
+  std::int64_t scratch_of_each() const { return 2 * (size() + (uses_gram() ? 2 : 1) * square()); }
   std::int64_t scratch_bytes() const {
     return count() * scratch_of_each() * size_of(is_of_bf16() ? DType::bf16 : dtype);
   }
@@ -280,6 +280,8 @@ struct PreparedOrthogonal {
   std::int64_t most_chunks = 0;
   std::int64_t most_matrices = 0;
   std::int64_t most_units = 0;
+
+  std::size_t bytes() const { return held_bytes(scratch, squares, factors, unit_factors); }
 };
 
 void make_batches(PreparedOrthogonal& form, const OrthogonalPlan& plan) {
@@ -341,36 +343,7 @@ class Iteration {
 
   T* x() { return x_; }
 
-  void run() {
-    const bool is_of_gram = batch_.is_of_gram();
-    for (std::int32_t k = 0; k < batch_.form.iterations; ++k) {
-      const rules::NewtonSchulzStep step = batch_.form.step(k);
-      const bool starts = !is_of_gram || batch_.form.starts(k);
-      if (starts) square();
-      copy(a_, b_, batch_.square());
-      add(step.c, of_square(a_), of_square(a_), step.b, b_);
-      if (!is_of_gram) {
-        multiply_x(b_, step.a);
-        continue;
-      }
-      starts ? begin_q(step.a) : advance_q(step.a);
-      batch_.form.ends(k) ? multiply_x(q_, 0) : advance_gram(step.a);
-    }
-  }
-
- private:
-  using Batch = MatrixBatch<const T>;
-
-  bool is_tall() const { return batch_.rows > batch_.columns; }
-  Batch of_square(const T* first) const { return {first, n_, n_, batch_.square()}; }
-  void copy(const T* from, T* to, std::int64_t size) {
-    queue_.copy(to, from, static_cast<std::size_t>(count_ * size) * sizeof(T));
-  }
-  /// to = keep to + factor f g.
-  void add(double factor, const Batch& f, const Batch& g, double keep, T* to) {
-    const MatrixBatch<T> sum{to, n_, n_, batch_.square()};
-    cublas_.add_product<T>(static_cast<SumOf<T>>(factor), f, g, static_cast<SumOf<T>>(keep), sum, count_, queue_);
-  }
+  // The operations of rules::NewtonSchulz::run.
 
   /// A = X X^T.
   void square() {
@@ -379,14 +352,15 @@ class Iteration {
                         count_, queue_);
   }
 
-  /// X = keep X + F X.
-  void multiply_x(const T* f, double keep) {
-    const Batch xs{x_, batch_.rows, batch_.columns, batch_.size()};
-    copy(x_, next_, batch_.size());
-    cublas_.add_product<T>(1, is_tall() ? xs : of_square(f), is_tall() ? of_square(f) : xs, static_cast<SumOf<T>>(keep),
-                           {next_, batch_.rows, batch_.columns, batch_.size()}, count_, queue_);
-    std::swap(x_, next_);
+  /// B = b A + c A^2.
+  void make_polynomial(const rules::NewtonSchulzStep& step) {
+    copy(a_, b_, batch_.square());
+    add(step.c, of_square(a_), of_square(a_), step.b, b_);
   }
+
+  /// X = a X + B X.
+  void multiply_by_polynomial(double a) { multiply_x(b_, a); }
+  void multiply_by_q() { multiply_x(q_, 0); }
 
   /// Q = a I + Z.
   void begin_q(double a) {
@@ -409,6 +383,29 @@ class Iteration {
     add(1, of_square(a_), of_square(b_), a, turned_);
     copy(turned_, a_, batch_.square());
     add(1, of_square(b_), of_square(turned_), a, a_);
+  }
+
+ private:
+  using Batch = MatrixBatch<const T>;
+
+  bool is_tall() const { return batch_.rows > batch_.columns; }
+  Batch of_square(const T* first) const { return {first, n_, n_, batch_.square()}; }
+  void copy(const T* from, T* to, std::int64_t size) {
+    queue_.copy(to, from, static_cast<std::size_t>(count_ * size) * sizeof(T));
+  }
+  /// to = keep to + factor f g.
+  void add(double factor, const Batch& f, const Batch& g, double keep, T* to) {
+    const MatrixBatch<T> sum{to, n_, n_, batch_.square()};
+    cublas_.add_product<T>(static_cast<SumOf<T>>(factor), f, g, static_cast<SumOf<T>>(keep), sum, count_, queue_);
+  }
+
+  /// X = keep X + F X.
+  void multiply_x(const T* f, double keep) {
+    const Batch xs{x_, batch_.rows, batch_.columns, batch_.size()};
+    if (keep != 0) copy(x_, next_, batch_.size());
+    cublas_.add_product<T>(1, is_tall() ? xs : of_square(f), is_tall() ? of_square(f) : xs, static_cast<SumOf<T>>(keep),
+                           {next_, batch_.rows, batch_.columns, batch_.size()}, count_, queue_);
+    std::swap(x_, next_);
   }
 
   const OrthogonalBatch& batch_;
@@ -440,7 +437,7 @@ void orthogonalize_batch(PreparedOrthogonal& form, OrthogonalBatch& batch, const
   square_chunks(batch.norms, 1, squares, queue);
   launch(queue, batch.count(), OrthogonalFactors{matrices, chunks_of(size), batch.form, squares, factors});
   launch(queue, chunks.count, NormalizeMatrices<Stored, T>{chunks.chunks, matrices, factors, size, iteration.x()});
-  iteration.run();
+  batch.form.run(batch.rows, batch.columns, iteration);
   launch(queue, chunks.count, WriteOrthogonal<Stored, T>{chunks.chunks, matrices, size, iteration.x()});
   divide_by_variance<Stored>(form, batch, matrices, chunks, scalars, queue);
 }

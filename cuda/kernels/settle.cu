@@ -147,6 +147,10 @@ struct PreparedSums {
   std::vector<Settled> settled;
   std::uint64_t sorted_version = 0;  // of the work that kinds are made of
   std::vector<MeasuredKind> kinds;
+
+  std::size_t bytes() const {
+    return held_bytes(items_table, settled_table, programs_table, chunks_table, sums, items, settled, kinds);
+  }
 };
 
 LaunchMeasure measure_of(const UpdateItem& item) {

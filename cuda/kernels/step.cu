@@ -26,7 +26,7 @@ using kernels::StepRequest;
 using kernels::StepScalars;
 using rules::GroupConstants;
 
-/// By constants: threads share none.
+/// What is kept for each of constants.
 struct KeptPowers {
   rules::Powers powers;
   kernels::Fold fold;
@@ -132,6 +132,10 @@ struct PreparedStep {
   ScratchBuffer powers;
   ScratchBuffer norm;
   std::vector<HyperParameterForm> shown;
+
+  std::size_t bytes() const {
+    return held_bytes(rules, program_constants, programs, forms, points, values, powers, norm, shown);
+  }
 };
 
 /// Copies the form with zeros between its fields.

@@ -40,6 +40,10 @@ struct PreparedUpdate {
   std::uint64_t sorted_version = 0;
   std::vector<Kind> sorted_kinds;
   std::vector<ChunksOfKind> parts;
+
+  std::size_t bytes() const {
+    return held_bytes(items_table, chunks_table, chunks, ticket, items, kinds, sorted_kinds, parts);
+  }
 };
 
 bool is_direct(const Array& array, DType arithmetic) { return array.contiguous() && array.dtype == arithmetic; }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "backend/work_list.h"
+#include "core/held_bytes.h"
 #include "core/memory.h"
 #include "device/view.h"
 #include "runtime/queue.h"
@@ -55,6 +56,8 @@ class Table {
   /// How kernels see an array.
   View view(const Array& array);
 
+  std::size_t bytes() const { return held_bytes(bytes_, sent_, buffer_, layouts_, sent_layouts_); }
+
   /// After the last section.
   void send();
 
@@ -87,6 +90,7 @@ struct Chunks {
 class ChunkTable {
  public:
   Chunks of(const WorkList& work, CudaQueue& queue);
+  std::size_t bytes() const { return buffer_.bytes(); }
 
  private:
   CudaQueue* queue_ = nullptr;
@@ -99,6 +103,8 @@ class ChunkTable {
 /// number does.
 class ScratchBuffer {
  public:
+  std::size_t bytes() const { return buffer_.bytes(); }
+
   template <class T>
   T* of(CudaQueue& queue, std::int64_t count, bool zeroed = false) {
     return ready<T>(queue, static_cast<std::size_t>(count), [&](Buffer& made) {

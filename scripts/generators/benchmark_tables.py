@@ -4,6 +4,7 @@
 `scripts/bench`."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -39,10 +40,16 @@ CASES = {
     "sparse window, 1 % of 16M f32": ("sparse window of one rank, 1 % of 16M f32", "topk alone"),
     "PowerSGD window, rank 4, 4096x4096": ("PowerSGD window of one rank, rank 4, 4096x4096", "its products and QR"),
     "PowerSGD window, rank 4, 50257x768": ("PowerSGD window of one rank, rank 4, 50257x768", "its products and QR"),
-    "Muon in f32, a layer of GPT-2": ("Muon in f32, the matrices of a layer of GPT-2 small", "its iterations in f32"),
-    "Muon in f32, Gram iterations, a layer of GPT-2": ("the same matrices, Gram iterations", "its iterations in f32"),
-    "Muon in bf16, a layer of GPT-2": ("Muon with products in bf16, the same matrices", "torch.optim.Muon"),
-    "Muon in bf16, Gram iterations, a layer of GPT-2": ("the same matrices, Gram iterations", "torch.optim.Muon"),
+    "Muon in f32, a layer of GPT-2": ("Muon in f32, a layer of GPT-2 small", "torch.optim.Muon's operations in f32"),
+    "Muon in f32, Gram iterations, a layer of GPT-2": (
+        "Muon in f32 by Gram iterations, that layer",
+        "torch.optim.Muon's operations in f32",
+    ),
+    "Muon in bf16, a layer of GPT-2": ("Muon with products in bf16, that layer", "torch.optim.Muon"),
+    "Muon in bf16, Gram iterations, a layer of GPT-2": (
+        "Muon with products in bf16 by Gram iterations, that layer",
+        "torch.optim.Muon",
+    ),
     "Adam, 1 of 16, cost of a call": ("one Adam step of 16 elements, from Python", ""),
 }
 # The README's: what is most used, with two rows where PyTorch is faster.
@@ -61,7 +68,7 @@ def number(value: float | None) -> str:
 
 
 def peer_of(case: dict[str, Any]) -> str:
-    return next(name for name in case["contenders"] if name.startswith("torch"))
+    return next((name for name in case["contenders"] if name.startswith("torch")), "gradstep")
 
 
 def cell(case: dict[str, Any] | None, has_speed: bool) -> str:
@@ -117,15 +124,15 @@ def with_region(text: str, path: Path, lines: list[str], begin_mark: str = BEGIN
 def generated() -> dict[Path, str]:
     machines = json.loads(RECORD.read_text())["machines"]
     models = json.loads(MODELS.read_text())["machines"]
-    torches = sorted({each["torch"].split("+")[0] for each in machines})
-    versions = " and ".join(torches)
+    torches = {".".join(re.split(r"[.+]", each["torch"])[:2]) for each in machines if each["torch"]}
+    versions = " and ".join(sorted(torches))
     short = [*table(machines, SHORT, has_speed=False), ""]
     below = f"""Cells have gradstep's milliseconds, and the ratio of PyTorch's to them: above 1 gradstep is faster. Best of
         interleaved rounds, PyTorch {versions}. [More tables]({{}}#measured) cover Shampoo, networks and each language."""
     readme, front = ([*short, paragraph(below.format(page))] for page in ("docs/performance.md", "../performance.md"))
     whole = [
-        paragraph(f"""Cells have gradstep's milliseconds, the ratio of PyTorch's to them, and gradstep's GB/s (those of
-        PyTorch where it is alone). {RATIO}. Best of interleaved rounds, one kind of processor a column, no other work
+        paragraph(f"""Cells have gradstep's milliseconds, the ratio of PyTorch's to them, and gradstep's GB/s; PyTorch's
+        numbers where it is alone. {RATIO}. Best of interleaved rounds, one kind of processor a column, no other work
         of the project, PyTorch {versions}:"""),
         "",
     ]

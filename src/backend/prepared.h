@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "core/list_bytes.h"
+#include "core/held_bytes.h"
 
 namespace gradstep {
 
@@ -40,10 +40,11 @@ class Prepared {
  private:
   template <class Form>
   static std::size_t bytes_of(const void* form) {
-    const Form& held = *static_cast<const Form*>(form);
-    if constexpr (requires { held.bytes(); }) return held.bytes();
-    if constexpr (requires { held.capacity(); }) return list_bytes(held);
-    return 0;
+    if constexpr (SaysBytes<Form>) {
+      return held_bytes(*static_cast<const Form*>(form));
+    } else {
+      return 0;
+    }
   }
 
   mutable std::shared_ptr<void> form_;

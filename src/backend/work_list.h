@@ -12,6 +12,7 @@
 
 #include "backend/chunk.h"
 #include "core/buffer_list.h"
+#include "core/held_bytes.h"
 
 namespace gradstep {
 
@@ -82,6 +83,7 @@ class WorkList {
 
   std::span<const Chunk> chunks() const { return chunks_; }
   std::int32_t items() const { return items_; }
+  std::size_t bytes() const { return held_bytes(chunks_); }
 
  private:
   /// At once and as vectors grow: what is too large is found before it has been filled.

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/list_bytes.h"
+#include "core/held_bytes.h"
 
 namespace gradstep::cpu {
 
@@ -25,7 +25,7 @@ struct FactoredScratch {
   std::vector<double> means;     // of the rows of each matrix
   std::vector<double> squares;   // by chunk, or by part
 
-  std::size_t bytes() const { return list_bytes(rows, columns, partials, means, squares); }
+  std::size_t bytes() const { return held_bytes(rows, columns, partials, means, squares); }
 };
 
 /// How the threads share a tensor [outer][rows][in_row].

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "core/list_bytes.h"
+#include "core/held_bytes.h"
 #include "cpu/compact_chunk.h"
 #include "kernels/gradient_units.h"
 #include "rules/text/code.h"
@@ -21,7 +21,7 @@ struct StepForm {
   explicit StepForm(const StepPlan& plan)
       : powers(plan.rules.size()), kept(plan.constants.size()), values(static_cast<std::size_t>(plan.fields)) {}
 
-  std::size_t bytes() const { return list_bytes(powers, kept, values); }
+  std::size_t bytes() const { return held_bytes(powers, kept, values); }
 
   std::vector<rules::Powers> powers;  // by group
   std::vector<kernels::Fold> kept;    // as constants

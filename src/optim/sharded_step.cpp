@@ -69,8 +69,7 @@ void check_rule_takes(const Parts& parts, const Schema& schema, const Dealing& d
            schema[i].name, rule, engine.name(), whole);
     }
     if (parts.owner(i) >= 0) continue;
-    for (const std::size_t slot : store.slots(i)) {
-      if (!store.tensor(i, slot).is_coded()) continue;  // active or not: momentum may become so
+    if (store.has_codes(i)) {  // switched off or not: momentum may come back
       fail(GRADSTEP_ERR_UNSUPPORTED, "parameter '{}': state in 8-bit codes cannot be saved by parts of {}",
            schema[i].name, whole);
     }

@@ -8,6 +8,7 @@
 
 #include "core/absence.h"
 #include "core/error.h"
+#include "core/held_bytes.h"
 #include "kernels/norm_scale.h"
 
 namespace gradstep {
@@ -266,7 +267,9 @@ const double* Sharding::largest(const Deadline& deadline) {
 std::int64_t Sharding::bytes() const {
   std::size_t bytes = arena_.bytes() + (owners_ ? owners_->bytes() : 0);
   for (const ArenaRegion& region : gradient_regions_) bytes += region.own.bytes();
-  return static_cast<std::int64_t>(bytes + squares_.bytes() + partials_.bytes());
+  bytes += held_bytes(squares_, partials_, work_, own_work_, part_, gradient_slices_, whole_slices_, control_,
+                      own_norm_.prepared);
+  return static_cast<std::int64_t>(bytes);
 }
 
 }  // namespace gradstep

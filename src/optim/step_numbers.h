@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/held_bytes.h"
 #include "optim/step_clock.h"
 
 namespace gradstep {
@@ -35,7 +36,7 @@ class StepNumbers {
     refreshed_ = false;
   }
   StepPlan& plan() { return plan_; }
-  std::size_t bytes() const { return plan_.prepared.bytes() + plan_.gradients.prepared.bytes(); }
+  std::size_t bytes() const { return held_bytes(plan_.prepared, plan_.gradients.prepared); }
 
   /// Evaluates the hyper-parameters of the next step, which then does not do it again: what could fail in a host's
   /// callback fails here.

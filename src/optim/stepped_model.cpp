@@ -9,6 +9,7 @@
 #include "comm/all_or_none.h"
 #include "core/caught.h"
 #include "core/error.h"
+#include "core/held_bytes.h"
 #include "core/shape.h"
 #include "optim/state_holdings.h"
 
@@ -33,8 +34,8 @@ void SteppedModel::check_gives_updates() const {
 }
 
 std::int64_t SteppedModel::own_bytes() const {
-  return (is_sharded() ? sharding_->bytes() : 0) + static_cast<std::int64_t>(state_.bytes()) +
-         static_cast<std::int64_t>(work_.chunks().size_bytes() + schema_.own_bytes());
+  return (is_sharded() ? sharding_->bytes() : 0) +
+         static_cast<std::int64_t>(held_bytes(state_, work_, undivided_) + schema_.own_bytes());
 }
 
 void SteppedModel::take(const StepBuffers& buffers) {

@@ -11,7 +11,7 @@
 
 #include "backend/context.h"
 #include "backend/step.h"
-#include "core/list_bytes.h"
+#include "core/held_bytes.h"
 #include "core/schema.h"
 #include "optim/state/state_store.h"
 
@@ -48,7 +48,7 @@ class WeightAverages {
     if (!items_.empty()) site.backend().average(plan_, scalars, site.queue());
   }
 
-  std::size_t bytes() const { return list_bytes(items_) + work_.chunks().size_bytes(); }
+  std::size_t bytes() const { return held_bytes(items_, work_, plan_.prepared); }
 
  private:
   void begin();

@@ -41,8 +41,8 @@ struct Muon {
       {"coefficient_b", {}, -4.7750, "likewise"},
       {"coefficient_c", {}, 2.0315, "likewise"},
       {"variance_epsilon", at_least(0), 1e-8, "keeps the root of the variance from zero"},
-      {"gram_restart_every", whole(0, 100), 3,
-       "for iterate = gram: X is made anew after so many iterations; 0 = never. Without it products in bf16 fail"},
+      {"gram_restart_every", whole(1, 20), 3,
+       "for iterate = gram: X is made anew after so many iterations; products in bf16 fail where that is rare"},
   };
 
   enum : std::uint8_t {
@@ -81,11 +81,12 @@ struct Muon {
        "how long o is then. kept: as before (NorMuon); free: as it comes (AdaMuon: NVIDIA); full: sqrt(min(rows, "
        "columns)), with v / (1 - variance_beta^(t+1)) (AdaMuon: pytorch_optimizer)"},
       {"product_precision", kIteratePrecisions,
-       "precision of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are "
-       "rounded to it, and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor"},
+       "precision of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: iterates are rounded to it, "
+       "and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor"},
       {"iterate", kIterates,
        "what the Newton-Schulz iterations change. matrix: X; gram: X X^T and the matrix that X is multiplied by at the "
-       "end, fewer operations where rows and columns differ (Zhang et al. 2026, Gram Newton-Schulz)"},
+       "end, fewer operations; it changes nothing where one axis is less than 1.5 times the other (Zhang et al. 2026, "
+       "Gram Newton-Schulz)"},
   };
 
   static constexpr State kStates[] = {{.name = "momentum_buffer", .has_signs = true}};

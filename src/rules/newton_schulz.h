@@ -4,7 +4,6 @@
 // Newton-Schulz iterations: a matrix becomes nearly orthogonal, its singular values nearly 1.
 //   X = G / normalizer(|G|)
 //   X = a X + (b A + c A^2) X, A = X X^T, once for each iteration
-// With products in bf16 X, A and b A + c A^2 are rounded to it, and products sum in f32.
 //
 // The iterates of the Gram matrix R = X X^T are smaller where X is not square, and X is needed at the end alone (Zhang
 // et al. 2026):
@@ -14,8 +13,10 @@
 //   X = Q X
 // Errors of R grow with Q. After `restart_every` iterations X = Q X, and R and Q begin anew.
 //
-// Sources: Jordan et al. 2024 (Muon), Amsel et al. 2025 (Polar Express); the coefficients are those of the systems that
-// each set names.
+// With products in bf16 every iterate is rounded to it, and products sum in f32.
+//
+// Sources: Jordan et al. 2024 (Muon), Amsel et al. 2025 (Polar Express), Zhang et al. 2026 (Gram Newton-Schulz); the
+// coefficients are those of the systems that each set names.
 #pragma once
 
 #include <cstddef>
@@ -54,14 +55,14 @@ enum class Normalizer : std::int32_t {
 };
 inline constexpr const char* kNormalizers[] = {"add", "max", "safe"};
 
-/// What X, A and b A + c A^2 are rounded to. f32: f64 matrices are not rounded.
+/// What iterates are rounded to. f32: f64 matrices are not rounded.
 enum class IteratePrecision : std::int32_t { f32, bf16 };
 inline constexpr const char* kIteratePrecisions[] = {"f32", "bf16"};
 
 /// What is iterated.
 enum class Iterate : std::int32_t {
   matrix,  ///< X
-  gram,    ///< R and Q; X where it is square
+  gram,    ///< R and Q; X where it is square, or nearly so
 };
 inline constexpr const char* kIterates[] = {"matrix", "gram"};
 
@@ -73,7 +74,7 @@ struct NewtonSchulz {
   NewtonSchulzStep own = {};
   IteratePrecision precision = IteratePrecision::f32;
   Iterate iterate = Iterate::matrix;
-  std::int32_t restart_every = 0;  ///< 0 = never
+  std::int32_t restart_every = 3;  ///< Gram iterations
 
   bool operator==(const NewtonSchulz&) const = default;
 
@@ -82,21 +83,40 @@ struct NewtonSchulz {
     const auto shorter = static_cast<double>(rows < columns ? rows : columns);
     const double size = static_cast<double>(rows) * static_cast<double>(columns);
     const double cube = shorter * shorter * shorter;
-    if (!is_of_gram(rows, columns)) return iterations * (3 * shorter * size + cube);
+    if (!uses_gram(rows, columns)) return iterations * (3 * shorter * size + cube);
     double all = 0;
     for (std::int32_t i = 0; i < iterations; ++i) {
-      all += (starts(i) ? 1 : 2) * cube;
-      all += ends(i) ? 3 * shorter * size : 2 * cube;
+      all += (begins_at(i) ? 1 : 2) * cube;
+      all += ends_at(i) ? 3 * shorter * size : 2 * cube;
     }
     return all;
   }
 
-  /// Whether the iterations of such a matrix are Gram iterations.
-  bool is_of_gram(std::int64_t rows, std::int64_t columns) const { return iterate == Iterate::gram && rows != columns; }
-  /// Gram iteration i is the first one since X was made.
-  bool starts(std::int32_t i) const { return i == 0 || (restart_every > 0 && i % restart_every == 0); }
+  /// Below 3 to 2 a device, which makes whole products, would take longer.
+  bool uses_gram(std::int64_t rows, std::int64_t columns) const {
+    return iterate == Iterate::gram && (2 * rows >= 3 * columns || 2 * columns >= 3 * rows);
+  }
+  /// R and Q begin with iteration i.
+  bool begins_at(std::int32_t i) const { return i % restart_every == 0; }
   /// X is made after it.
-  bool ends(std::int32_t i) const { return i + 1 == iterations || starts(i + 1); }
+  bool ends_at(std::int32_t i) const { return i + 1 == iterations || begins_at(i + 1); }
+
+  /// Calls the operations of the iterations in their order. `work` has those of a backend.
+  template <class Work>
+  void run(std::int64_t rows, std::int64_t columns, Work& work) const {
+    const bool is_of_gram = uses_gram(rows, columns);
+    for (std::int32_t i = 0; i < iterations; ++i) {
+      const NewtonSchulzStep now = step(i);
+      if (!is_of_gram || begins_at(i)) work.square();
+      work.make_polynomial(now);
+      if (!is_of_gram) {
+        work.multiply_by_polynomial(now.a);
+        continue;
+      }
+      begins_at(i) ? work.begin_q(now.a) : work.advance_q(now.a);
+      ends_at(i) ? work.multiply_by_q() : work.advance_gram(now.a);
+    }
+  }
 
   /// The coefficients of iteration i, which counts from 0.
   NewtonSchulzStep step(std::int32_t i) const {

@@ -334,12 +334,14 @@ gradstep_allocator counted_allocator() {
 }
 
 struct Holding {
+  const char* name;
   const char* rule;
-  std::vector<gradstep_option> options;
-  double most = 0;  ///< bytes of a parameter beside its state
+  std::vector<gradstep_option> options = {};
+  std::int64_t state = 0;  ///< bytes of a parameter's
+  double others = 0;       ///< most bytes beside them
 };
 
-void PrintTo(const Holding& holding, std::ostream* out) { *out << holding.rule; }
+void PrintTo(const Holding& holding, std::ostream* out) { *out << holding.name; }
 
 class Memory : public testing::TestWithParam<Holding> {};
 
@@ -367,29 +369,57 @@ TEST_P(Memory, OfManySmallParametersIsReported) {
   gradstep_context* context = nullptr;
   check(gradstep_context_create(&context_options, &context));
   const ContextHandle owned(context);
-  const auto& [rule, options, most] = GetParam();
+  const Holding& holding = GetParam();
+  std::vector<gradstep_option> options = holding.options;
+  options.push_back({"learning_rate", 0.1, nullptr});
   const long before = live_bytes;
   gradstep_optimizer* created = nullptr;
-  check(gradstep_optimizer_create(context, rule, options.data(), options.size(), parameters.data(), kMany, &created));
+  check(gradstep_optimizer_create(context, holding.rule, options.data(), options.size(), parameters.data(), kMany,
+                                  &created));
   const OptimizerHandle optimizer(created);
-  check(gradstep_optimizer_step(created, params.data(), grads.data(), kMany, nullptr));
+  auto step_options = defaults_of(gradstep_step_options_init);
+  step_options.max_norm = 1;
+  check(gradstep_optimizer_step_ex(created, params.data(), grads.data(), nullptr, kMany, &step_options, nullptr));
   const auto found = static_cast<double>(live_bytes - before);
   gradstep_memory memory{};
   memory.struct_size = sizeof memory;
   check(gradstep_optimizer_memory(created, &memory));
   const auto reported = static_cast<double>(memory.state_bytes + memory.other_bytes);
   EXPECT_NEAR(reported / found, 1, 0.05) << reported << " of " << found;
-  EXPECT_LT((found - static_cast<double>(memory.state_bytes)) / static_cast<double>(kMany), most);
+  EXPECT_EQ(memory.state_bytes, static_cast<std::int64_t>(kMany) * holding.state);
+  EXPECT_LT((found - static_cast<double>(memory.state_bytes)) / static_cast<double>(kMany), holding.others);
 }
 
-INSTANTIATE_TEST_SUITE_P(Rules, Memory,
-                         testing::Values(Holding{"adam", {{"learning_rate", 0.1, nullptr}}, 1000},
-                                         Holding{"muon", {{"learning_rate", 0.1, nullptr}}, 1600},
-                                         Holding{"lamb", {{"learning_rate", 0.1, nullptr}}, 1600},
-                                         Holding{"adafactor", {{"learning_rate", 0.1, nullptr}}, 2000},
-                                         Holding{"dion", {{"learning_rate", 0.1, nullptr}}, 3200},
-                                         Holding{"dadapt_adam", {{"learning_rate", 1, nullptr}}, 2600}),
-                         [](const auto& info) { return std::string(info.param.rule); });
+// A parameter has 40 elements of 4 bytes.
+INSTANTIATE_TEST_SUITE_P(
+    Rules, Memory,
+    testing::Values(Holding{.name = "adam", .rule = "adam", .state = 320, .others = 1000},
+                    Holding{.name = "muon", .rule = "muon", .state = 160, .others = 1600},
+                    Holding{.name = "lamb", .rule = "lamb", .state = 320, .others = 1600},
+                    Holding{.name = "adafactor", .rule = "adafactor", .state = 56, .others = 2000},
+                    Holding{.name = "dion", .rule = "dion", .state = 320, .others = 3200},
+                    Holding{.name = "dadapt_adam", .rule = "dadapt_adam", .state = 504, .others = 2600},
+                    Holding{.name = "averaged",
+                            .rule = "adam",
+                            .options = {{"average_decay", 0.9, nullptr}},
+                            .state = 488,
+                            .others = 1600},
+                    Holding{.name = "clipped",
+                            .rule = "adam",
+                            .options = {{"adaptive_clip", 0.01, nullptr}},
+                            .state = 320,
+                            .others = 1600},
+                    Holding{.name = "centered",
+                            .rule = "adam",
+                            .options = {{"center_gradients", 1, nullptr}},
+                            .state = 320,
+                            .others = 1600},
+                    Holding{.name = "counted",
+                            .rule = "adam",
+                            .options = {{"step_counting", 0, "parameter"}},
+                            .state = 328,
+                            .others = 1600}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(Threads, Allocations, ::testing::Values(1, 2));
 

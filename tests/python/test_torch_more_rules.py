@@ -292,11 +292,11 @@ def test_muon_in_bf16_is_near_torchs(random, shape):
         gradstep.torch.Muon([{"params": twins.ours, "product_precision": "bf16"}])
 
 
-@pytest.mark.parametrize("shape", [(6, 8), (40, 12), (9, 9)])
-def test_muon_by_gram_iterations_is_torchs_in_exact_arithmetic(random, shape):
+@pytest.mark.parametrize("shape", [(6, 12), (40, 12)])
+def test_muon_by_gram_iterations_is_near_that_by_matrices(random, shape):
     twins = Twins(random, [shape])
     matrix = gradstep.torch.Muon(twins.theirs, lr=0.1)
-    gram = gradstep.torch.Muon(twins.ours, lr=0.1, iterate="gram")
+    gram = gradstep.torch.Muon(twins.ours, lr=0.1, iterate="gram", gram_restart_every=2)
     for _ in range(3):
         twins.backward()
         matrix.step()

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "core/list_bytes.h"
+#include "core/held_bytes.h"
 #include "cpu/instruction_set.h"
 #include "cpu/linear_algebra/pool.h"
 #include "cpu/linear_algebra/products.h"
@@ -28,7 +28,7 @@ struct Iterates {
   AlignedVector<T> turned;  ///< a Q + Q Z, a R + R Z
   AlignedVector<T> packed;
 
-  std::size_t bytes() const { return list_bytes(x, next, a, b, q, turned, packed); }
+  std::size_t bytes() const { return held_bytes(x, next, a, b, q, turned, packed); }
 };
 
 /// Large matrices come one after the other, small ones on all threads at once.
@@ -114,7 +114,7 @@ void reserve(const OrthogonalItem& item, std::size_t width, Iterates<T>& scratch
   room(scratch.next, static_cast<std::size_t>(item.matrix.size));
   room(scratch.a, square);
   room(scratch.b, square);
-  if (item.form.is_of_gram(item.rows, item.columns)) {
+  if (item.form.uses_gram(item.rows, item.columns)) {
     room(scratch.q, square);
     room(scratch.turned, square);
   }
@@ -191,25 +191,7 @@ class Iteration {
 
   T* x() { return x_; }
 
-  void run() {
-    const rules::NewtonSchulz& form = item_.form;
-    const bool is_of_gram = form.is_of_gram(item_.rows, item_.columns);
-    for (std::int32_t k = 0; k < form.iterations; ++k) {
-      const rules::NewtonSchulzStep step = form.step(k);
-      const bool starts = !is_of_gram || form.starts(k);
-      if (starts) square();
-      make_polynomial(step);
-      if (!is_of_gram) {
-        multiply_x(b_, step.a);
-        continue;
-      }
-      starts ? begin_q(step.a) : advance_q(step.a);
-      form.ends(k) ? multiply_x(q_, 0) : advance_gram(step.a);
-    }
-  }
-
- private:
-  bool is_tall() const { return item_.rows > item_.columns; }
+  // The operations of rules::NewtonSchulz::run.
 
   /// A = X X^T.
   void square() {
@@ -227,6 +209,38 @@ class Iteration {
     scale(a_, n_ * n_, static_cast<T>(step.b), to_bf16_ && step.c == 0, b_);
     if (step.c != 0) add_commuting(step.c, a_, a_, 1, b_);
   }
+
+  /// X = a X + B X.
+  void multiply_by_polynomial(double a) { multiply_x(b_, a); }
+  void multiply_by_q() { multiply_x(q_, 0); }
+
+  /// Q = a I + Z.
+  void begin_q(double a) {
+    std::copy_n(b_, n_ * n_, q_);
+    for (std::int64_t i = 0; i < n_; ++i) {
+      T* diagonal = q_ + i * n_ + i;
+      const T sum = *diagonal + static_cast<T>(a);
+      scale(&sum, 1, T{1}, to_bf16_, diagonal);
+    }
+  }
+
+  /// Q = a Q + Q Z.
+  void advance_q(double a) {
+    std::copy_n(q_, n_ * n_, turned_);
+    add_commuting(1, q_, b_, a, turned_);
+    std::swap(q_, turned_);
+  }
+
+  /// R = (a I + Z) (a R + R Z).
+  void advance_gram(double a) {
+    std::copy_n(a_, n_ * n_, turned_);
+    add_commuting(1, a_, b_, a, turned_);
+    std::copy_n(turned_, n_ * n_, a_);
+    add_commuting(1, b_, turned_, a, a_);
+  }
+
+ private:
+  bool is_tall() const { return item_.rows > item_.columns; }
 
   /// to = keep to + factor f g, of matrices that are polynomials of one.
   void add_commuting(double factor, const T* f, const T* g, double keep, T* to) {
@@ -256,31 +270,6 @@ class Iteration {
     std::swap(x_, next_);
   }
 
-  /// Q = a I + Z.
-  void begin_q(double a) {
-    std::copy_n(b_, n_ * n_, q_);
-    for (std::int64_t i = 0; i < n_; ++i) {
-      T* diagonal = q_ + i * n_ + i;
-      const T sum = *diagonal + static_cast<T>(a);
-      scale(&sum, 1, T{1}, to_bf16_, diagonal);
-    }
-  }
-
-  /// Q = a Q + Q Z.
-  void advance_q(double a) {
-    std::copy_n(q_, n_ * n_, turned_);
-    add_commuting(1, q_, b_, a, turned_);
-    std::swap(q_, turned_);
-  }
-
-  /// R = (a I + Z) (a R + R Z).
-  void advance_gram(double a) {
-    std::copy_n(a_, n_ * n_, turned_);
-    add_commuting(1, a_, b_, a, turned_);
-    std::copy_n(turned_, n_ * n_, a_);
-    add_commuting(1, b_, turned_, a, a_);
-  }
-
   const DenseLoops<T>& dense_;
   Products<T> products_;
   const OrthogonalItem& item_;
@@ -302,7 +291,7 @@ void orthogonalize_matrix(const Loops& loops, const DenseLoops<T>& dense, const 
   Iteration<T> iteration(dense, item, scratch, threads);
   scale(matrix, item.matrix.size, static_cast<Stored>(item.form.factor(norm_of(loops, item.matrix))), is_of_bf16(item),
         iteration.x());
-  iteration.run();
+  item.form.run(item.rows, item.columns, iteration);
   std::copy_n(iteration.x(), item.matrix.size, matrix);
   divide_by_variance<Stored>(item);
 }

@@ -11,7 +11,7 @@
 
 #include "backend/site.h"
 #include "backend/step.h"
-#include "core/list_bytes.h"
+#include "core/held_bytes.h"
 #include "core/schema.h"
 #include "optim/first_order/projection_phase.h"
 #include "optim/first_order/rule.h"
@@ -41,10 +41,9 @@ class FinishPhases {
   void run(const kernels::StepScalars* scalars, const Sharding* sharding);
 
   std::size_t bytes() const {
-    return changes_.bytes() + partials_.bytes() + projection_.bytes() +
-           list_bytes(options_, items_, matrices_, values_, shown_changes_, factored_) + value_norms_.prepared.bytes() +
-           change_norms_.prepared.bytes() + orthogonal_plan_.prepared.bytes() + factored_plan_.prepared.bytes() +
-           plan_.prepared.bytes();
+    return held_bytes(changes_, partials_, projection_, options_, items_, matrices_, values_, shown_changes_, factored_,
+                      value_norms_.prepared, change_norms_.prepared, orthogonal_plan_.prepared, factored_plan_.prepared,
+                      plan_.prepared);
   }
 
  private:

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "core/error.h"
-#include "core/list_bytes.h"
+#include "core/held_bytes.h"
 #include "core/shape.h"
 #include "kernels/stored.h"
 
@@ -422,9 +422,8 @@ void FirstOrderOptimizer::apply(double clip_value) {
 }
 
 std::int64_t FirstOrderOptimizer::scratch_bytes() const {
-  return static_cast<std::int64_t>(units_.bytes() + sums_.bytes() + finish_.bytes() + averages_.bytes() +
-                                   constants_.bytes() + program_numbers_.bytes() + group_of_.bytes() + counts_.bytes() +
-                                   numbers_.bytes() + list_bytes(items_, random_keys_));
+  return static_cast<std::int64_t>(held_bytes(units_, sums_, finish_, averages_, constants_, program_numbers_,
+                                              group_of_, counts_, numbers_, items_, plan_.prepared, random_keys_));
 }
 
 }  // namespace gradstep

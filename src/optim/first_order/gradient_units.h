@@ -12,7 +12,8 @@
 
 #include "backend/site.h"
 #include "backend/step.h"
-#include "core/list_bytes.h"
+#include "core/held_bytes.h"
+#include "core/memory.h"
 #include "core/schema.h"
 #include "optim/first_order/rule.h"
 
@@ -30,8 +31,9 @@ class GradientUnits {
   void run(const kernels::StepScalars* scalars);
 
   std::size_t bytes() const {
-    std::size_t bytes = shaped_.bytes() + clipped_.bytes() + centered_.bytes();
-    for (const std::vector<std::int64_t>& numbers : numbers_) bytes += sizeof numbers + list_bytes(numbers);
+    std::size_t bytes = held_bytes(shaped_, clipped_, centered_);
+    for (const std::vector<std::int64_t>& numbers : numbers_)
+      bytes += sizeof numbers + allocated_bytes(held_bytes(numbers));
     return bytes;
   }
 
@@ -42,7 +44,7 @@ class GradientUnits {
     std::vector<UnitItem> items;
     UnitPlan plan;
 
-    std::size_t bytes() const { return work.chunks().size_bytes() + list_bytes(items) + plan.prepared.bytes(); }
+    std::size_t bytes() const { return held_bytes(work, items, plan.prepared); }
   };
 
   void add(Pass& pass, UnitItem item, const Parameter& parameter, ClipUnits units);

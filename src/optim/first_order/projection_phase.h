@@ -11,7 +11,7 @@
 #include "backend/exchange.h"
 #include "backend/site.h"
 #include "backend/step.h"
-#include "core/list_bytes.h"
+#include "core/held_bytes.h"
 
 namespace gradstep {
 
@@ -27,11 +27,8 @@ class ProjectionPhase {
   void run(const kernels::StepScalars* scalars);
 
   std::size_t bytes() const {
-    std::size_t bytes =
-        scratch_.bytes() + numbers_.bytes() + work_.chunks().size_bytes() + product_work_.chunks().size_bytes();
-    bytes += list_bytes(items_, products_) + norms_.prepared.bytes() + plan_.prepared.bytes();
-    for (const Products& products : by_dtype_) bytes += products.bytes();
-    return bytes;
+    return held_bytes(scratch_, numbers_, work_, product_work_, items_, products_, by_dtype_[0], by_dtype_[1],
+                      norms_.prepared, plan_.prepared);
   }
 
  private:
@@ -45,12 +42,9 @@ class ProjectionPhase {
     LowRankPlan factor_plans[2];
 
     std::size_t bytes() const {
-      std::size_t bytes =
-          list_bytes(bases[0], bases[1], vectors, factors[0], factors[1]) + vector_plan.prepared.bytes();
-      for (const LowRankPlan* plan : {&base_plans[0], &base_plans[1], &factor_plans[0], &factor_plans[1]}) {
-        bytes += plan->prepared.bytes();
-      }
-      return bytes;
+      return held_bytes(bases[0], bases[1], vectors, factors[0], factors[1], base_plans[0].prepared,
+                        base_plans[1].prepared, vector_plan.prepared, factor_plans[0].prepared,
+                        factor_plans[1].prepared);
     }
   };
 

@@ -11,7 +11,7 @@
 
 #include "backend/site.h"
 #include "backend/step.h"
-#include "core/list_bytes.h"
+#include "core/held_bytes.h"
 #include "core/schema.h"
 #include "optim/first_order/rule.h"
 #include "optim/sharding.h"
@@ -32,7 +32,7 @@ class SumsPhase {
   /// Before the update of those items.
   void run(const UpdatePlan& update, const kernels::StepScalars* scalars, const Sharding* sharding);
 
-  std::size_t bytes() const { return partials_.bytes() + list_bytes(settled_) + plan_.prepared.bytes(); }
+  std::size_t bytes() const { return held_bytes(partials_, settled_, plan_.prepared); }
 
  private:
   const Site& site_;

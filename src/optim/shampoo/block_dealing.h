@@ -31,7 +31,7 @@ class BlockDealing {
   /// Brings every rank the blocks that the others have preconditioned. Collective.
   void gather(Communicator& comm, DataPlane& data) const;
 
-  std::size_t bytes() const { return exchange_.bytes() + tasks_.capacity() * sizeof(Task); }
+  std::size_t bytes() const { return held_bytes(exchange_, tasks_); }
 
  private:
   std::vector<Task> tasks_;

@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/held_bytes.h"
 #include "kernels/stored.h"
 
 namespace gradstep {
@@ -292,7 +293,8 @@ void Shampoo::on(StateEvent event) {
 }
 
 std::int64_t Shampoo::scratch_bytes() const {
-  return preconditioning_->bytes() + static_cast<std::int64_t>(staging_.bytes() + blocks_.bytes() + roots_.bytes());
+  return preconditioning_->bytes() +
+         static_cast<std::int64_t>(held_bytes(staging_, blocks_, roots_, averages_, parameters_, values_, constants_));
 }
 
 void Shampoo::append_metrics() {

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "core/list_bytes.h"
+#include "core/held_bytes.h"
 
 namespace gradstep {
 
@@ -46,6 +46,16 @@ std::span<const std::int64_t> StateStore::shape(std::size_t parameter, std::size
 bool StateStore::is_owner(std::size_t parameter) const {
   return std::ranges::any_of(parameters_[parameter],
                              [](const Entry& entry) { return entry.owner >= 0 && entry.tensor.is_here(); });
+}
+
+std::vector<std::size_t> StateStore::slots(std::size_t parameter) const {
+  std::vector<std::size_t> slots;
+  for (const Entry& entry : parameters_[parameter]) slots.push_back(entry.slot);
+  return slots;
+}
+
+bool StateStore::has_codes(std::size_t parameter) const {
+  return std::ranges::any_of(parameters_[parameter], [](const Entry& entry) { return entry.tensor.is_coded(); });
 }
 
 bool StateStore::has_owner(std::size_t parameter) const {
@@ -90,15 +100,6 @@ bool StateStore::begins_anew(std::size_t parameter, const ParameterWish& wish) c
                              [&](const StateWish& w) { return !w.is_whole && !is_active(parameter, w.slot); });
 }
 
-const StateStore::Description* StateStore::describe(const StateWish& wish) {
-  if (wish.slot >= described_.size()) described_.resize(wish.slot + 1);
-  const Description*& last = described_[wish.slot];
-  const bool is_known =
-      last != nullptr && last->name == wish.name && last->shape == wish.shape && last->is_whole == wish.is_whole;
-  if (!is_known) last = &descriptions_.emplace_back(Description{wish.name, wish.shape, wish.is_whole});
-  return last;
-}
-
 StateStore::Growth StateStore::grow(std::span<const ParameterWish> wishes, std::size_t first) {
   const std::size_t count = first + wishes.size();
   if (count > parameters_.capacity()) {
@@ -120,7 +121,7 @@ StateStore::Growth StateStore::grow(std::span<const ParameterWish> wishes, std::
       }
       const Slice all{0, wish.owner >= 0 && wishes[i].slice.size == 0 ? 0 : wish.form.size()};
       Entry& entry = added.emplace_back();
-      entry.about = describe(wish);
+      entry.about = &*descriptions_.insert({wish.name, wish.shape, wish.is_whole}).first;
       entry.tensor = StateTensor(wish.form, wish.is_whole ? all : wishes[i].slice);
       entry.slot = static_cast<std::uint32_t>(wish.slot);
       entry.owner = wish.owner;
@@ -227,14 +228,17 @@ void StateStore::discard_move() noexcept {
 }
 
 std::size_t StateStore::bytes() const {
-  std::size_t bytes = flags_.bytes() + list_bytes(parameters_, described_) + descriptions_.size() * sizeof(Description);
+  std::size_t bytes = held_bytes(flags_, parameters_);
+  for (const Description& about : descriptions_) {
+    bytes += allocated_bytes(sizeof about + 4 * sizeof(void*)) + allocated_bytes(held_bytes(about.shape));
+  }
   std::vector<const Buffer*> memories;
   for (const List& list : parameters_) {
-    bytes += allocated_bytes(list_bytes(list));
+    bytes += allocated_bytes(held_bytes(list));
     for (const Entry& entry : list) {
       bytes += entry.tensor.padding();
       const Buffer* memory = entry.tensor.memory();
-      if (memories.empty() || memory != memories.back()) memories.push_back(memory);
+      if (memory != nullptr && (memories.empty() || memory != memories.back())) memories.push_back(memory);
     }
   }
   std::ranges::sort(memories);

@@ -6,12 +6,12 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <optional>
-#include <ranges>
+#include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -70,14 +70,19 @@ class StateStore {
   /// Both outlive it. `flags_at_site`: whether a gradient has gone into a state is written by the site.
   StateStore(const Context& context, const Site& site, bool flags_at_site)
       : context_(context), site_(site), flags_at_site_(flags_at_site) {}
+  StateStore(const StateStore&) = delete;
+  StateStore& operator=(const StateStore&) = delete;
 
   static constexpr std::size_t kNoSlot = std::numeric_limits<std::size_t>::max();
 
   /// The slots of a parameter's tensors, in ascending order; some may be switched off.
-  auto slots(std::size_t parameter) const { return parameters_[parameter] | std::views::transform(&Entry::slot); }
+  std::vector<std::size_t> slots(std::size_t parameter) const;
+  /// Whether one of a parameter's tensors is in integer codes, switched off or not.
+  bool has_codes(std::size_t parameter) const;
   /// Without memory where the parameter has none in this slot.
   const StateTensor& tensor(std::size_t parameter, std::size_t slot) const;
   bool is_active(std::size_t parameter, std::size_t slot) const;
+  // For a tensor that the parameter has.
   bool is_whole(std::size_t parameter, std::size_t slot) const { return at({parameter, slot}).about->is_whole; }
   std::int32_t owner(std::size_t parameter, std::size_t slot) const { return at({parameter, slot}).owner; }
   /// Whether this rank holds state of the parameter that has an owner.
@@ -130,6 +135,10 @@ class StateStore {
     std::string name;
     std::vector<std::int64_t> shape;
     bool is_whole = false;
+
+    bool operator<(const Description& other) const {
+      return std::tie(name, shape, is_whole) < std::tie(other.name, other.shape, other.is_whole);
+    }
   };
   struct Entry {
     const Description* about = nullptr;
@@ -150,6 +159,7 @@ class StateStore {
   static Entry* entry_in(List& list, std::size_t slot) {
     return const_cast<Entry*>(entry_in(std::as_const(list), slot));
   }
+  /// The parameter has it.
   const Entry& at(const Position& position) const { return *entry_in(parameters_[position.parameter], position.slot); }
   static bool is_spread(const Entry& entry, Gathers gathers) {
     if (gathers == Gathers::nothing) return false;
@@ -158,15 +168,13 @@ class StateStore {
   }
   static std::vector<StoredState> stored(std::size_t parameter, const Entry& entry);
   void make(Entries& entries, std::span<const Position> positions) const;
-  const Description* describe(const StateWish& wish);
 
   const Context& context_;
   const Site& site_;
   bool flags_at_site_;
   Entries parameters_;
   UsedFlags flags_;
-  std::deque<Description> descriptions_;       // which stay where they are: views show their shapes
-  std::vector<const Description*> described_;  // by slot: the last ones
+  std::set<Description> descriptions_;  // which stay where they are: views show their shapes
   // Between prepare_move() and commit_move().
   Entries next_;
   std::vector<Position> moved_;

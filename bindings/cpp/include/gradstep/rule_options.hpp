@@ -288,8 +288,8 @@ struct MuonOptions {
   double coefficient_b = -4.775;   ///< likewise; default -4.775
   double coefficient_c = 2.0315;   ///< likewise; default 2.0315
   double variance_epsilon = 1e-8;  ///< keeps the root of the variance from zero; >= 0, default 1e-8
-  double gram_restart_every = 3;   ///< for iterate = gram: X is made anew after so many iterations; 0 = never. Without
-                                   ///< it products in bf16 fail; in [0, 101), whole, default 3
+  double gram_restart_every = 3;   ///< for iterate = gram: X is made anew after so many iterations; products in bf16
+                                   ///< fail where that is rare; in [1, 21), whole, default 3
   MuonMomentumForm momentum_form =
       MuonMomentumForm::kAverage;  ///< average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA);
                                    ///< sum: m = momentum * m + g (Moonlight, dion); corrected: the average, corrected
@@ -314,12 +314,12 @@ struct MuonOptions {
                                   ///< (AdaMuon: pytorch_optimizer)
   MuonProductPrecision product_precision =
       MuonProductPrecision::kF32;  ///< precision of the Newton-Schulz iterations. f32: that of the arithmetic type;
-                                   ///< bf16: X, A and b A + c A^2 are rounded to it, and products sum in f32 (NVIDIA,
-                                   ///< KellerJordan, torch), in bits that depend on the processor
+                                   ///< bf16: iterates are rounded to it, and products sum in f32 (NVIDIA, KellerJordan,
+                                   ///< torch), in bits that depend on the processor
   MuonIterate iterate =
       MuonIterate::kMatrix;  ///< what the Newton-Schulz iterations change. matrix: X; gram: X X^T and the matrix that X
-                             ///< is multiplied by at the end, fewer operations where rows and columns differ (Zhang et
-                             ///< al. 2026, Gram Newton-Schulz)
+                             ///< is multiplied by at the end, fewer operations; it changes nothing where one axis is
+                             ///< less than 1.5 times the other (Zhang et al. 2026, Gram Newton-Schulz)
   bool maximize = false;
   bool master_weights = false;
   StateDtype state_dtype = StateDtype::kNative;

@@ -381,10 +381,11 @@ class Adafactor(Optimizer):
 
 class MuonExtras(Extras, total=False):
     """product_precision: "f32", that of the parameters, or "bf16", to which torch rounds matrices. iterate: "matrix" as
-    torch, or "gram", fewer operations where rows and columns differ."""
+    torch, or "gram" (docs/numerics.md), with gram_restart_every."""
 
     product_precision: str
     iterate: str
+    gram_restart_every: int
 
 
 class Muon(Optimizer):
@@ -396,7 +397,7 @@ class Muon(Optimizer):
     _rule = gradstep.Muon
     _needs_whole = True
     _twin = torch.optim.Muon
-    _for_all_groups = (*EXTRAS, "product_precision", "iterate")
+    _for_all_groups = (*EXTRAS, "product_precision", "iterate", "gram_restart_every")
     _probe = (0, 0)
     _words: ClassVar[Words] = {
         "learning_rate": "lr",

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "unit/allocators.h"
 #include "unit/support.h"
 
 namespace gradstep::test {
@@ -57,6 +58,42 @@ TEST_F(StateStoreTest, ATensorThatComesBackBeginsAnewAndAMatrixGoesOn) {
   EXPECT_EQ(view[5], 0);
   EXPECT_EQ(numbers(1)[1], 4);
   EXPECT_FALSE(store_.begins_anew(0, again));
+}
+
+TEST_F(StateStoreTest, TensorsAreInTheOrderOfTheirSlotsWhateverCameFirst) {
+  grow({matrix(7, "r", 2)});
+  numbers(7)[1] = 4;
+  grow({matrix(7, "r", 2), plain(2, "m")});
+  EXPECT_EQ(store_.slots(0), (std::vector<std::size_t>{2, 7}));
+  const std::vector<StoredState> stored = store_.stored();
+  ASSERT_EQ(stored.size(), 2U);
+  EXPECT_EQ(stored[0].name, "m");
+  EXPECT_EQ(stored[1].name, "r");
+  EXPECT_EQ(numbers(7)[1], 4);
+  EXPECT_FALSE(store_.is_active(0, 5));
+  EXPECT_FALSE(store_.tensor(0, 5).is_here());
+  EXPECT_EQ(store_.find(0, "m"), 2U);
+}
+
+TEST(StateStoreOfAHost, GrowsNotAtAllWhereMemoryIsRefused) {
+  std::int64_t left = -1;
+  const std::shared_ptr<Context> context = make_short_of_memory(&left);
+  const Site site{context->cpu()};
+  StateStore store(*context, site, /*flags_at_site=*/false);
+  const ParameterWish first{{plain(2, "m")}, {0, kSize}};
+  store.commit(store.grow({&first, 1}));
+  auto* numbers = static_cast<float*>(store.tensor(0, 2).numbers().data);
+  numbers[5] = 3;
+  const ParameterWish more{{plain(0, "v"), plain(2, "m"), matrix(7, "r", 2)}, {0, kSize}};
+  left = 0;
+  EXPECT_THROW((void)store.grow({&more, 1}), Error);
+  left = -1;
+  EXPECT_EQ(store.slots(0), std::vector<std::size_t>{2});
+  EXPECT_EQ(store.tensor(0, 2).numbers().data, numbers);
+  EXPECT_EQ(numbers[5], 3);
+  store.commit(store.grow({&more, 1}));
+  EXPECT_EQ(store.slots(0), (std::vector<std::size_t>{0, 2, 7}));
+  EXPECT_EQ(numbers[5], 3);
 }
 
 TEST_F(StateStoreTest, ShapesOfMatricesStayWhereTheyAre) {

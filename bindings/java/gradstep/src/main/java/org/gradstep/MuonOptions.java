@@ -163,8 +163,8 @@ public final class MuonOptions extends RuleOptions {
     }
 
     /**
-     * For iterate = gram: X is made anew after so many iterations; 0 = never. Without it products in bf16 fail; in
-     * [0, 101), whole, default 3.
+     * For iterate = gram: X is made anew after so many iterations; products in bf16 fail where that is rare; in [1,
+     * 21), whole, default 3.
      *
      * @param gramRestartEvery the new one
      * @return this
@@ -259,8 +259,8 @@ public final class MuonOptions extends RuleOptions {
     }
 
     /**
-     * Precision of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are
-     * rounded to it, and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor.
+     * Precision of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: iterates are rounded to it,
+     * and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor.
      *
      * @param productPrecision the new one
      * @return this
@@ -271,7 +271,8 @@ public final class MuonOptions extends RuleOptions {
 
     /**
      * What the Newton-Schulz iterations change. matrix: X; gram: X X^T and the matrix that X is multiplied by at the
-     * end, fewer operations where rows and columns differ (Zhang et al. 2026, Gram Newton-Schulz).
+     * end, fewer operations; it changes nothing where one axis is less than 1.5 times the other (Zhang et al. 2026,
+     * Gram Newton-Schulz).
      *
      * @param iterate the new one
      * @return this

@@ -5,8 +5,8 @@
 package org.gradstep;
 
 /**
- * Precision of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: X, A and b A + c A^2 are rounded
- * to it, and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor.
+ * Precision of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: iterates are rounded to it, and
+ * products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor.
  */
 public enum MuonProductPrecision {
   /** {@code f32}. */

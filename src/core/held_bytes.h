@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The gradstep authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+namespace gradstep {
+
+/// What has bytes() says so itself; a vector holds its capacity.
+template <class Part>
+concept SaysBytes = requires(const Part& part) { part.bytes(); } || requires(const Part& part) { part.capacity(); };
+
+template <SaysBytes Part>
+constexpr std::size_t held_bytes_of(const Part& part) {
+  if constexpr (requires { part.bytes(); }) {
+    return static_cast<std::size_t>(part.bytes());
+  } else {
+    return part.capacity() * sizeof(typename Part::value_type);
+  }
+}
+
+/// Bytes that all parts hold, used or not.
+template <SaysBytes... Parts>
+constexpr std::size_t held_bytes(const Parts&... parts) {
+  return (std::size_t{0} + ... + held_bytes_of(parts));
+}
+
+}  // namespace gradstep
