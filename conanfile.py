@@ -21,7 +21,7 @@ class Gradstep(ConanFile):
     package_type = "shared-library"
     settings = "os", "arch", "compiler", "build_type"
     options: ClassVar = {"gloo": [True, False]}
-    # Of fmt the headers are compiled in, like those of the others.
+    # fmt's headers are compiled in, as are those of the others.
     default_options: ClassVar = {"gloo": True, "fmt/*:header_only": True}
     exports_sources = (
         "CMakeLists.txt",
@@ -56,7 +56,7 @@ class Gradstep(ConanFile):
             {
                 "GRADSTEP_BATCHES": "ON",
                 "GRADSTEP_DEPENDENCIES": "SYSTEM",
-                # Of Gloo's pinned archive, which CMake downloads unless the mirror has it.
+                # From Gloo's pinned archive, which CMake downloads unless the mirror has it.
                 "GRADSTEP_GLOO": "FETCH",
                 "GRADSTEP_BUILD_GLOO": bool(self.options.gloo),
                 "GRADSTEP_BUILD_MPI": False,

@@ -42,8 +42,8 @@ function(gradstep_options name sanitizers batches)
   endif()
 endfunction()
 
-# Fuzzers are led by the coverage of what they feed (gradstep_coverage): it is nobody else's, and has a price at every
-# comparison.
+# Fuzzers are led by the coverage of what they feed (gradstep_coverage): it costs time at
+# every comparison, and no other target has it.
 string(REPLACE ",fuzzer-no-link" "" sanitizers "${GRADSTEP_SANITIZE}")
 gradstep_options(gradstep_compile_options "${sanitizers}" ${batches_of_library})
 add_library(gradstep_coverage INTERFACE)

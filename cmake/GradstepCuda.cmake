@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# nvcc, and what it is told. The toolkit is the system's or that of scripts/cuda_toolkit, whose root goes into
+# nvcc and its options. The toolkit is the system's or that of scripts/cuda_toolkit, whose root goes into
 # CUDAToolkit_ROOT. Its runtime is linked in; the driver is found when the plugin is used, so the plugin can be built and
 # opened on machines without a GPU.
 

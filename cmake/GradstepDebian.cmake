@@ -5,7 +5,7 @@
 # this runs on. Configure with -DCMAKE_INSTALL_PREFIX=/usr, from which the multiarch folder follows.
 
 set(GRADSTEP_DEBIAN_MAINTAINER "The gradstep authors <authors@gradstep.invalid>" CACHE STRING
-    "Who answers for the Debian packages: name and address of whoever publishes them")
+    "The maintainer of the Debian packages: name and address")
 mark_as_advanced(GRADSTEP_DEBIAN_MAINTAINER)
 
 set(CPACK_GENERATOR DEB)

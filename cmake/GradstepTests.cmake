@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # gradstep_with_tests: whether the tests are built. The library needs none of their packages, so GRADSTEP_BUILD_TESTS
-# is AUTO unless somebody says else: tests that cannot be built are left out, and the log says so. ON makes it an error.
+# is AUTO by default: tests that cannot be built are left out, and the log says so. ON makes it an error.
 
 set(GRADSTEP_GOOGLETEST_SOURCE "" CACHE PATH "GoogleTest's sources, for systems that have no package of it")
 set(gradstep_with_tests OFF)

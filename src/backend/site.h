@@ -51,6 +51,11 @@ class Site {
     if (zeroed) queue_->zero(buffer.data(), bytes);
     return buffer;
   }
+  /// Replaces a buffer that has another number of bytes; what is in it is lost.
+  void fit(Buffer& buffer, std::int64_t bytes, bool zeroed) const {
+    if (buffer.bytes() == static_cast<std::size_t>(bytes)) return;
+    buffer = allocate(static_cast<std::size_t>(bytes), zeroed);
+  }
 
  private:
   void change(void* stream) {

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
+#include "core/dtype.h"
 #include "core/host_callback.h"
 #include "gradstep/context.h"
 #include "gradstep/tensor.h"
@@ -16,6 +18,13 @@ namespace gradstep {
 
 /// Cache line, and the width of the widest vector.
 inline constexpr std::size_t kAlignment = 64;
+
+/// `bytes`, or the next multiple of `unit`.
+constexpr std::int64_t whole_units(std::int64_t bytes, std::int64_t unit) { return (bytes + unit - 1) / unit * unit; }
+/// Bytes of the cache lines that so many elements take.
+constexpr std::int64_t line_bytes(std::int64_t elements, DType dtype) {
+  return whole_units(elements * size_of(dtype), static_cast<std::int64_t>(kAlignment));
+}
 
 /// About what an allocation of `bytes` takes from the C library.
 constexpr std::size_t allocated_bytes(std::size_t bytes) {

@@ -11,19 +11,13 @@ namespace gradstep {
 
 namespace {
 
-constexpr auto kLine = static_cast<std::int64_t>(kAlignment);
-
-std::int64_t aligned_bytes(std::int64_t elements, DType dtype) {
-  return (elements * size_of(dtype) + kLine - 1) / kLine * kLine;
-}
-
 /// Arrays one after the other.
 class Places {
  public:
   explicit Places(const Buffer& buffer) : next_(buffer.as<std::byte>()) {}
   Array take(std::int64_t elements, DType dtype) {
     const Array array = compact_array(next_, elements, dtype);
-    next_ += aligned_bytes(elements, dtype);
+    next_ += line_bytes(elements, dtype);
     return array;
   }
 
@@ -54,7 +48,7 @@ PartOwners::PartOwners(const Site& site, DataPlane& data, const Schema& schema, 
   far_ = room_for(std::max(total_of(to_owners_.received), total_of(back_.sent)));
   std::int64_t bytes = 0;
   for (const Tensor& tensor : tensors_) {
-    for (const Array& whole : {tensor.param, tensor.grad}) bytes += aligned_bytes(whole.size, whole.dtype);
+    for (const Array& whole : {tensor.param, tensor.grad}) bytes += line_bytes(whole.size, whole.dtype);
   }
   wholes_ = room_for(bytes);
   place_wholes();
@@ -74,8 +68,8 @@ PartOwners::Traffic PartOwners::traffic(Way way) const {
   const auto bytes = [&](std::int32_t holder, std::int32_t owner) {
     std::int64_t sum = 0;
     for_each_piece(way, holder, owner, [&](const Tensor& tensor, std::int64_t size) {
-      sum += aligned_bytes(size, tensor.param.dtype);
-      if (way == Way::to_owners) sum += aligned_bytes(size, tensor.grad.dtype);
+      sum += line_bytes(size, tensor.param.dtype);
+      if (way == Way::to_owners) sum += line_bytes(size, tensor.grad.dtype);
     });
     return sum;
   };

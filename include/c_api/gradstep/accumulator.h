@@ -134,7 +134,8 @@ GRADSTEP_API gradstep_status gradstep_accumulator_add_ex(gradstep_accumulator* a
 GRADSTEP_API gradstep_status gradstep_accumulator_flush(gradstep_accumulator* accumulator, void* stream,
                                                         int32_t* ready_out) GRADSTEP_NOEXCEPT;
 
-/* Drops the window: OPEN and empty. Counters of finished windows stay. Returns: INVALID_ARGUMENT, INVALID_STATE. */
+/* Drops the window: OPEN and empty. Counters of finished windows stay. Returns: INVALID_ARGUMENT, INVALID_STATE (in
+ * use). */
 GRADSTEP_API gradstep_status gradstep_accumulator_reset(gradstep_accumulator* accumulator,
                                                         void* stream) GRADSTEP_NOEXCEPT;
 

@@ -172,7 +172,7 @@ typedef struct gradstep_comm_vtable {
   /* (optional) called exactly once, when the last communicator on `user` is gone, or when creation fails. */
   void (*release)(void* user);
   /* (optional) collective: sends send[r] to, and receives receive[r] from, every other rank r, all at once. The arrays
-   * have world_size entries; the own ones are not looked at, and what has 0 bytes is not sent. Saves the round trips of
+   * have world_size entries; those of this rank are ignored, and what has 0 bytes is not sent. Saves the round trips of
    * doing the same by send_recv. */
   gradstep_status (*exchange)(void* user, const void* const* send, const int64_t* send_bytes, void* const* receive,
                               const int64_t* receive_bytes, void* stream, int64_t timeout_ms);
@@ -319,8 +319,8 @@ GRADSTEP_API void gradstep_comm_destroy(gradstep_comm* comm) GRADSTEP_NOEXCEPT;
  * have passed unused. The id holds address, port and a 128-bit token; carry its bytes to all ranks by any means.
  * The store serves on `network_interface`, a name or an address (NULL, as without it: see gradstep_comm_options), but
  * not on a link-local IPv6 address, whose scope is another one on each machine.
- * *len (may be NULL) = bytes needed; buf NULL with cap 0 only asks for that and starts nothing. Who does not have the
- * token can neither read nor write there, and takes little: docs/failure.md has the limits.
+ * *len (may be NULL) = bytes needed; buf NULL with cap 0 only asks for that and starts nothing. A process
+ * without the token can neither read nor write there. docs/failure.md has the limits of what it can take.
  * Returns: INVALID_ARGUMENT (unknown engine or interface, a link-local address, cap too small), UNSUPPORTED (elsewhere
  * than on Linux), IO (no socket), OUT_OF_MEMORY.
  */
@@ -438,14 +438,14 @@ GRADSTEP_API gradstep_status gradstep_comm_dup(gradstep_comm* comm, gradstep_com
  * Ends a waiting call and breaks the communicator with ABORTED, and with it the private channels of the reducers and
  * sharded optimizers that were made with it (not those of dup and split); peers see PEER_LOST, ABORTED or TIMEOUT. Any
  * thread, also while another one is in a call; not from a signal handler.
- * Returns: INVALID_ARGUMENT.
+ * Returns: INVALID_ARGUMENT (comm NULL).
  */
 GRADSTEP_API gradstep_status gradstep_comm_abort(gradstep_comm* comm) GRADSTEP_NOEXCEPT;
 
 /*
  * *status = OK, or the error that broke the communicator, whose text goes to buf (text, see base.h). Any thread, also
- * while another one is in a call. OK has no text to ask for. An error and its text never change: a call with buf NULL
- * that finds one tells the room that the text takes in the next call, too.
+ * while another one is in a call. OK has no text. An error and its text never change. With buf NULL, *len is the size
+ * of that text, which later calls need too.
  * Returns: INVALID_ARGUMENT (status NULL, cap is too small).
  */
 GRADSTEP_API gradstep_status gradstep_comm_status(gradstep_comm* comm, gradstep_status* status, char* buf, size_t cap,

@@ -188,7 +188,7 @@ typedef struct gradstep_step_options {
   /* f64[4], written when the step has run or was skipped: applied (1 or 0), grad_norm and clip_coefficient as in
    * gradstep_step_result, and t after it. May be NULL. */
   gradstep_tensor* outcome;
-  int32_t disjoint; /* bool: the host promises that no tensors overlap of which one is written; they are not compared */
+  int32_t disjoint; /* bool: the host promises that no written tensor overlaps another; the check is skipped */
   int32_t reserved;
 } gradstep_step_options;
 
@@ -254,8 +254,8 @@ GRADSTEP_API void gradstep_optimizer_destroy(gradstep_optimizer* optimizer) GRAD
 
 /*
  * Steps params[i] in place by grads[i]. params have the dtype, shape and device of the schema; grads the shape and
- * device, and any float dtype (f64 only for f64 parameters). grads[i].data NULL: parameter i is left alone. No two
- * tensors overlap, of which one is written. Collective while the state is sharded.
+ * device, and any float dtype (f64 only for f64 parameters). grads[i].data NULL: parameter i is left alone. No tensor
+ * that is written overlaps another one of the call. Collective while the state is sharded.
  * Returns: INVALID_ARGUMENT (names the tensor; nothing is changed), INVALID_STATE (in use; or the state is lost: see
  * gradstep_optimizer_attach_comm and below), NUMERIC (the value of a schedule or of gradstep_optimizer_set_tensor is
  * out of its field's range; nothing is changed), CALLBACK (a schedule: nothing is changed; or parallel_for),
@@ -350,7 +350,7 @@ GRADSTEP_API gradstep_status gradstep_optimizer_add_parameters(gradstep_optimize
 /*
  * *count = t, the number of applied steps.
  * Returns: INVALID_ARGUMENT (count NULL), INVALID_STATE (in use), NUMERIC (on a device, which evaluates schedules
- * itself: a hyper-parameter has left its range there, and the steps since were not made; told once).
+ * itself: a hyper-parameter has left its range there, and the steps since were not made; reported once).
  */
 GRADSTEP_API gradstep_status gradstep_optimizer_step_count(gradstep_optimizer* optimizer,
                                                            int64_t* count) GRADSTEP_NOEXCEPT;

@@ -12,10 +12,7 @@ namespace gradstep {
 namespace {
 
 /// Bytes of a parameter's change, whole lines of the cache.
-std::int64_t change_bytes(const Array& param) {
-  constexpr auto kLine = static_cast<std::int64_t>(kAlignment);
-  return (param.size * size_of(arithmetic_dtype(param.dtype)) + kLine - 1) / kLine * kLine;
-}
+std::int64_t change_bytes(const Array& param) { return line_bytes(param.size, arithmetic_dtype(param.dtype)); }
 
 /// What update() steps: the master, where there is one.
 Array stepped(const UpdateItem& item) {
@@ -126,12 +123,8 @@ void FinishPhases::make_room(std::span<const UpdateItem> items, std::int64_t chu
     if (options_[i].are_needed()) bytes += change_bytes(items[i].param);
     if (options_[i].scale == ChangeScale::factored) ++factored;
   }
-  const auto fit = [&](Buffer& buffer, std::int64_t needed) {
-    if (buffer.bytes() == static_cast<std::size_t>(needed)) return;
-    buffer = site_.allocate(static_cast<std::size_t>(needed), /*zeroed=*/true);
-  };
-  fit(changes_, bytes);
-  fit(partials_, (3 * chunks + factored) * static_cast<std::int64_t>(sizeof(double)));
+  site_.fit(changes_, bytes, /*zeroed=*/true);
+  site_.fit(partials_, (3 * chunks + factored) * static_cast<std::int64_t>(sizeof(double)), /*zeroed=*/true);
 }
 
 /// What a backend has made for the matrices is expensive, and stays as long as they do.

@@ -39,7 +39,6 @@ void GradientUnits::fill(std::span<UpdateItem> items, const RulesByGroup& rules,
   clipped_ = {};
   centered_ = {};
   numbers_.clear();
-  constexpr auto kLine = static_cast<std::int64_t>(kAlignment);
   std::vector<std::int64_t> offsets(items.size(), -1);
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -48,11 +47,9 @@ void GradientUnits::fill(std::span<UpdateItem> items, const RulesByGroup& rules,
     if (!(rule.unit_clip().ratio > 0) && !centers) continue;
     if (items[i].gradient.data == nullptr || items[i].gradient.size == 0) continue;
     offsets[i] = bytes;
-    bytes += (items[i].gradient.size * size_of(arithmetic_dtype(items[i].param.dtype)) + kLine - 1) / kLine * kLine;
+    bytes += line_bytes(items[i].gradient.size, arithmetic_dtype(items[i].param.dtype));
   }
-  if (shaped_.bytes() != static_cast<std::size_t>(bytes)) {
-    shaped_ = site_.allocate(static_cast<std::size_t>(bytes), /*zeroed=*/false);
-  }
+  site_.fit(shaped_, bytes, /*zeroed=*/false);
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (offsets[i] < 0) continue;
     UpdateItem& item = items[i];

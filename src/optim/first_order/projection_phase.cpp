@@ -11,12 +11,6 @@ namespace gradstep {
 
 namespace {
 
-/// Bytes of numbers of the item's type, whole lines of the cache.
-std::int64_t lines_of(const ProjectedItem& item, std::int64_t numbers) {
-  constexpr auto kLine = static_cast<std::int64_t>(kAlignment);
-  return (numbers * size_of(item.change.dtype) + kLine - 1) / kLine * kLine;
-}
-
 /// But for their scratch.
 bool are_alike(const ProjectedItem& a, const ProjectedItem& b) {
   return a.change.data == b.change.data && a.change.dtype == b.change.dtype && a.rows == b.rows &&
@@ -47,16 +41,13 @@ void ProjectionPhase::make_room() {
   std::int64_t scales = 0;
   std::int64_t partials = 0;
   for (const ProjectedItem& item : items_) {
-    bytes += lines_of(item, item.rank * item.basis_length()) + lines_of(item, item.rank * item.length());
+    bytes += line_bytes(item.rank * item.basis_length(), item.change.dtype) +
+             line_bytes(item.rank * item.length(), item.change.dtype);
     scales += item.rank;
     partials += item.rank * item.chunks_of_factor();
   }
-  const auto fit = [&](Buffer& buffer, std::int64_t needed) {
-    if (buffer.bytes() == static_cast<std::size_t>(needed)) return;
-    buffer = site_.allocate(static_cast<std::size_t>(needed), /*zeroed=*/true);
-  };
-  fit(scratch_, bytes);
-  fit(numbers_, (partials + scales) * static_cast<std::int64_t>(sizeof(double)));
+  site_.fit(scratch_, bytes, /*zeroed=*/true);
+  site_.fit(numbers_, (partials + scales) * static_cast<std::int64_t>(sizeof(double)), /*zeroed=*/true);
   auto* next = scratch_.as<std::byte>();
   plan_.squares = numbers_.as<double>();
   auto* next_scale = numbers_.as<double>() + partials;
@@ -65,9 +56,9 @@ void ProjectionPhase::make_room() {
   products_.clear();
   for (ProjectedItem& item : items_) {
     item.basis = next;
-    next += lines_of(item, item.rank * item.basis_length());
+    next += line_bytes(item.rank * item.basis_length(), item.change.dtype);
     item.products = next;
-    next += lines_of(item, item.rank * item.length());
+    next += line_bytes(item.rank * item.length(), item.change.dtype);
     item.scales = next_scale;
     next_scale += item.rank;
     item.first = first;

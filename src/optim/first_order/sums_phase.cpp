@@ -39,8 +39,7 @@ void SumsPhase::fill(std::span<const UpdateItem> items, std::span<const rules::N
     item.leader = leaders.try_emplace(key, static_cast<std::int32_t>(i)).first->second;
   }
   const std::int64_t chunks = sharding != nullptr ? sharding->partials().count() : std::ssize(work.chunks());
-  const std::size_t bytes = measures_ ? static_cast<std::size_t>(chunks) * sizeof(rules::Sums) : 0;
-  if (partials_.bytes() != bytes) partials_ = site_.allocate(bytes, /*zeroed=*/true);
+  site_.fit(partials_, measures_ ? chunks * static_cast<std::int64_t>(sizeof(rules::Sums)) : 0, /*zeroed=*/true);
   plan_.work = &work;
   plan_.items = items;
   plan_.settled = settled_;

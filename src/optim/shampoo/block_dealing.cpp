@@ -50,8 +50,7 @@ void BlockDealing::plan(const Site& site, std::span<const ShampooState> states, 
     const bool is_own = !exchanges_ || task.owner == ranks.rank();
     if (is_own && own_.count++ == 0) own_.begin = at;
   }
-  const auto bytes = exchanges_ ? static_cast<std::size_t>(offset) : 0;
-  if (exchange_.bytes() != bytes) exchange_ = site.allocate(bytes, /*zeroed=*/true);
+  site.fit(exchange_, exchanges_ ? offset : 0, /*zeroed=*/true);
 }
 
 void BlockDealing::gather(Communicator& comm, DataPlane& data) const {

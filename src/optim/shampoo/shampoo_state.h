@@ -103,7 +103,6 @@ inline std::int64_t number_unit(std::span<const ShampooState> states) {
   const bool has_wide = std::ranges::any_of(states, [](const ShampooState& s) { return s.arithmetic == DType::f64; });
   return size_of(has_wide ? DType::f64 : DType::f32);
 }
-constexpr std::int64_t whole_units(std::int64_t bytes, std::int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 std::int64_t shampoo_state_bytes(const ShampooOptions& options, const Parameter& parameter, bool preconditioned);
 

@@ -8,12 +8,6 @@
 
 namespace gradstep {
 
-namespace {
-
-constexpr auto kLine = static_cast<std::int64_t>(kAlignment);
-
-}  // namespace
-
 void CopyList::begin(std::size_t count) {
   items_.assign(count, {});
   sizes_.assign(count, 0);
@@ -55,7 +49,7 @@ void StepStaging::plan(const Schema& schema, std::span<const ShampooState> state
     sizes_.push_back(parameter.size);
     offsets_.push_back(offset);
     random_keys_.push_back(random_key(parameter.name, seed));
-    offset += whole_units(parameter.size * size_of(arithmetic_dtype(parameter.dtype)), kLine);
+    offset += line_bytes(parameter.size, arithmetic_dtype(parameter.dtype));
   }
   tensors_.assign(schema.size(), {});
   const auto bytes = static_cast<std::size_t>(offset);

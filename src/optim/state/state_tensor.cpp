@@ -49,7 +49,7 @@ std::int64_t diagonal_length(const TensorForm& form) {
 }
 
 std::size_t whole_lines(std::int64_t bytes) {
-  return (static_cast<std::size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
+  return static_cast<std::size_t>(whole_units(bytes, static_cast<std::int64_t>(kAlignment)));
 }
 
 }  // namespace
