@@ -292,7 +292,8 @@ void CostModel::agree(Communicator& comm, const Deadline& deadline) {
 }
 
 BucketChoice CostModel::choose(const BucketPlan& plan, std::span<const std::vector<std::int64_t>> shapes,
-                               const gradstep_reducer_options& options, gradstep_bucket_statistics& stats) const {
+                               const gradstep_reducer_options& options, gradstep_bucket_statistics& stats,
+                               std::size_t buckets) const {
   BucketChoice choice{.sparse_exchange = options.sparse_exchange, .by_hosts = world_.by_hosts ? 1 : 0};
   if (world_.ranks <= 1) return choice;
   ExchangeSize size = world_;
@@ -331,20 +332,30 @@ BucketChoice CostModel::choose(const BucketPlan& plan, std::span<const std::vect
     consider_code(GRADSTEP_REDUCER_FP8_E4M3, stats.predicted_fp8_nanoseconds);
     consider_code(GRADSTEP_REDUCER_FP8_E5M2, stats.predicted_fp8_nanoseconds);
   }
+  const auto shared = [&](const ExchangeCost& amounts, const ExchangeSize& bucket, double bytes) {
+    return in_common_rounds(amounts, bucket, static_cast<double>(buckets), options.channels, bytes);
+  };
   const FactorSizes factors = factors_of(shapes, options.rank);
   if (factors.right > 0) {
-    consider(GRADSTEP_REDUCER_POWERSGD, wanted, stats.predicted_powersgd_nanoseconds,
-             [&](const ExchangeSize& bucket) { return power_sgd_cost(bucket, factors); });
+    consider(GRADSTEP_REDUCER_POWERSGD, wanted, stats.predicted_powersgd_nanoseconds, [&](const ExchangeSize& bucket) {
+      return shared(power_sgd_cost(bucket, factors), bucket, power_sgd_message(bucket, factors));
+    });
   }
   if (plan.elements > kMostSparseElements) return choice;
   // As a sparse mode by itself: what cannot split gathers.
   if (wanted != GRADSTEP_SPARSE_EXCHANGE_SPLIT || !world_.can_exchange) {
     consider(GRADSTEP_REDUCER_SPARSE_TOPK, wanted, stats.predicted_sparse_gather_nanoseconds,
-             [&](const ExchangeSize& bucket) { return sparse_gather_cost(bucket, options.sparsity); });
+             [&](const ExchangeSize& bucket) {
+               return shared(sparse_gather_cost(bucket, options.sparsity), bucket,
+                             sparse_message(bucket, options.sparsity));
+             });
   }
   if (wanted != GRADSTEP_SPARSE_EXCHANGE_GATHER && world_.can_exchange) {
     consider(GRADSTEP_REDUCER_SPARSE_TOPK, GRADSTEP_SPARSE_EXCHANGE_SPLIT, stats.predicted_sparse_split_nanoseconds,
-             [&](const ExchangeSize& bucket) { return sparse_split_cost(bucket, options.sparsity); });
+             [&](const ExchangeSize& bucket) {
+               return shared(sparse_split_cost(bucket, options.sparsity), bucket,
+                             sparse_message(bucket, options.sparsity));
+             });
   }
   return choice;
 }

@@ -38,8 +38,10 @@ class CostModel {
   CostModel(const ExchangeCost& prices, const ExchangeSize& world) : prices_(prices), world_(world) {}
 
   /// The candidate with the smallest prediction, for a bucket with parameters of these shapes; and the predictions.
+  /// `buckets`: how many may leave together and share rounds, this one included.
   BucketChoice choose(const BucketPlan& plan, std::span<const std::vector<std::int64_t>> shapes,
-                      const gradstep_reducer_options& options, gradstep_bucket_statistics& stats) const;
+                      const gradstep_reducer_options& options, gradstep_bucket_statistics& stats,
+                      std::size_t buckets = 1) const;
 
  private:
   void measure_network(const ExchangeResources& resources, const Deadline& deadline);

@@ -238,8 +238,10 @@ ExchangeCost coded_cost(const ExchangeSize& size, kernels::NumberCode code) {
     cost.inside_round = 2;
     cost.inside_byte = others(size.ranks_inside) * (bytes_of(size) + owners * all);
     cost.add = size.elements;
+    // What a host sums is a copy; the residual becomes zero, and the own stretch comes back to it.
+    cost.pack = 2 * size.elements + size.elements / owners;
   }
-  cost.pack = kWithResidual * size.elements;
+  cost.pack += kWithResidual * size.elements;
   // A rank encodes its stretch and its piece of the sum, and reads both again for the residual; it reads its piece of
   // all ranks' codes, and at the end all codes.
   const double stretch = size.elements / owners;
@@ -349,6 +351,23 @@ double common_rounds(const ExchangeSize& size, double buckets, double channels, 
   const double longer = std::fmod(buckets, tracks);  // so many have one bucket more
   const double each = std::floor(buckets / tracks);
   return longer * std::ceil((each + 1) / together) + (tracks - longer) * std::ceil(each / together);
+}
+
+ExchangeCost in_common_rounds(ExchangeCost bucket, const ExchangeSize& size, double buckets, double channels,
+                              double bytes) {
+  if (!size.has_stages) return bucket;
+  const double share = common_rounds(size, buckets, channels, bytes) / buckets;
+  bucket.call *= share;
+  for (const ExchangeAmount amount : kRoundAmounts) bucket.*amount *= share;
+  return bucket;
+}
+
+double power_sgd_message(const ExchangeSize& size, const FactorSizes& factors) {
+  return std::max(factors.left, factors.right) * size.element_bytes;
+}
+
+double sparse_message(const ExchangeSize& size, double sparsity) {
+  return sparse_gather_cost(size, sparsity).byte / std::max(size.ranks - 1, 1.0);
 }
 
 }  // namespace gradstep

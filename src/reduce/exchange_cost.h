@@ -125,5 +125,11 @@ bool sums_by_gather(const ExchangeSize& size);
 /// Buckets that leave together share their rounds. Returns how many times the rounds of one bucket are made for
 /// `buckets` of them. `bytes`: what a rank gives in a round of one bucket. See BucketQueue::last_with.
 double common_rounds(const ExchangeSize& size, double buckets, double channels, double bytes);
+/// `bucket` with its part of such rounds, where the engine is one over a network.
+ExchangeCost in_common_rounds(ExchangeCost bucket, const ExchangeSize& size, double buckets, double channels,
+                              double bytes);
+/// What a rank gives in a round of one bucket of mode POWERSGD, and of mode SPARSE_TOPK.
+double power_sgd_message(const ExchangeSize& size, const FactorSizes& factors);
+double sparse_message(const ExchangeSize& size, double sparsity);
 
 }  // namespace gradstep

@@ -163,7 +163,7 @@ class Predictor {
   template <class Cost>
   void add_power_sgd(const Cost& cost, const FactorSizes& factors) {
     constexpr std::int32_t kMode = GRADSTEP_REDUCER_POWERSGD;
-    const double bytes = std::max(factors.left, factors.right) * size_.element_bytes;
+    const double bytes = power_sgd_message(size_, factors);
     ExchangeSize left = size_;
     left.elements = factors.left;
     const ExchangeCost control = sums_by_gather(left) ? joined_control() : control_round(size_);
@@ -174,16 +174,12 @@ class Predictor {
     }
   }
   void add_sparse(std::int32_t algorithm, const ExchangeCost& cost) {
-    const double message = sparse_gather_cost(size_, options_.sparsity).byte / std::max(network_.ranks - 1, 1.0);
-    add_own(GRADSTEP_REDUCER_SPARSE_TOPK, algorithm, shared(cost, message), joined_control());
+    const double bytes = sparse_message(size_, options_.sparsity);
+    add_own(GRADSTEP_REDUCER_SPARSE_TOPK, algorithm, shared(cost, bytes), joined_control());
   }
   /// The cost of one bucket where buckets share their rounds. `bytes`: what a rank gives in a round of one bucket.
-  ExchangeCost shared(ExchangeCost amounts, double bytes) const {
-    if (!size_.has_stages) return amounts;
-    const double share = common_rounds(size_, buckets_, static_cast<double>(options_.channels), bytes) / buckets_;
-    amounts.call *= share;
-    for (const ExchangeAmount amount : kRoundAmounts) amounts.*amount *= share;
-    return amounts;
+  ExchangeCost shared(const ExchangeCost& amounts, double bytes) const {
+    return in_common_rounds(amounts, size_, buckets_, static_cast<double>(options_.channels), bytes);
   }
   ExchangeCost joined_control() const {
     if (options_.control_parameters == 0) return {};

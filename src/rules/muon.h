@@ -42,7 +42,8 @@ struct Muon {
       {"coefficient_c", {}, 2.0315, "likewise"},
       {"variance_epsilon", at_least(0), 1e-8, "keeps the root of the variance from zero"},
       {"gram_restart_every", whole(1, 20), 3,
-       "for iterate = gram: X is made anew after so many iterations; products in bf16 fail where that is rare"},
+       "for iterate = gram: X is made anew before every iteration whose number is a multiple of it; products in bf16 "
+       "fail where that is rare"},
   };
 
   enum : std::uint8_t {

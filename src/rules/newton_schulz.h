@@ -11,7 +11,8 @@
 //   Q = a Q + Q Z, from I on
 //   R = (a I + Z) (a R + R Z)
 //   X = Q X
-// Errors of R grow with Q. After `restart_every` iterations X = Q X, and R and Q begin anew.
+// Errors of R grow with Q. Before every iteration whose number, from 1 on, is a multiple of `restart_every` X = Q X, and R
+// and Q begin anew: the first iterations, whose coefficients are the largest, are one fewer.
 //
 // With products in bf16 every iterate is rounded to it, and products sum in f32.
 //
@@ -97,7 +98,7 @@ struct NewtonSchulz {
     return iterate == Iterate::gram && (2 * rows >= 3 * columns || 2 * columns >= 3 * rows);
   }
   /// R and Q begin with iteration i.
-  bool begins_at(std::int32_t i) const { return i % restart_every == 0; }
+  bool begins_at(std::int32_t i) const { return i == 0 || (i + 1) % restart_every == 0; }
   /// X is made after it.
   bool ends_at(std::int32_t i) const { return i + 1 == iterations || begins_at(i + 1); }
 

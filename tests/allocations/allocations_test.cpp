@@ -397,7 +397,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Holding{.name = "muon", .rule = "muon", .state = 160, .others = 1600},
                     Holding{.name = "lamb", .rule = "lamb", .state = 320, .others = 1600},
                     Holding{.name = "adafactor", .rule = "adafactor", .state = 56, .others = 2000},
-                    Holding{.name = "dion", .rule = "dion", .state = 320, .others = 3200},
+                    Holding{.name = "dion", .rule = "dion", .state = 224, .others = 3200},
                     Holding{.name = "dadapt_adam", .rule = "dadapt_adam", .state = 504, .others = 2600},
                     Holding{.name = "averaged",
                             .rule = "adam",

@@ -375,8 +375,8 @@ typedef struct gradstep_muon_options {
   double coefficient_b;      /* default -4.775: likewise */
   double coefficient_c;      /* default 2.0315: likewise */
   double variance_epsilon;   /* >= 0, default 1e-8: keeps the root of the variance from zero */
-  double gram_restart_every; /* in [1, 21), whole, default 3: for iterate = gram: X is made anew after so many
-                                iterations; products in bf16 fail where that is rare */
+  double gram_restart_every; /* in [1, 21), whole, default 3: for iterate = gram: X is made anew before every iteration
+                                whose number is a multiple of it; products in bf16 fail where that is rare */
   int32_t momentum_form;     /* enum gradstep_muon_momentum_form: average: m = momentum * m + (1 - momentum) * g
                                 (KellerJordan, torch, NVIDIA); sum: m = momentum * m + g (Moonlight, dion); corrected: the
                                 average, corrected for its bias (optax) */

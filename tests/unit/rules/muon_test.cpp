@@ -208,7 +208,7 @@ TEST(Muon, GramIterationsOfAMatrixThatIsNearlySquareAreThoseOfTheMatrixToTheBit)
 }
 
 /// A gradient of rank 4 whose singular values lie far apart: errors of R grow with Q there.
-TEST(Muon, GramIterationsAreAsAccurateAsThoseOfTheMatrixWhereSingularValuesVanish) {
+TEST(Muon, RestartsKeepGramIterationsAccurateWhereSingularValuesVanish) {
   constexpr int kRows = 64;
   constexpr int kColumns = 160;
   constexpr int kRank = 4;
@@ -243,7 +243,8 @@ TEST(Muon, GramIterationsAreAsAccurateAsThoseOfTheMatrixWhereSingularValuesVanis
     constexpr gradstep_option kRarely = {"gram_restart_every", 20, nullptr};
     EXPECT_LT(error_of({kGram}), 1e-3) << coefficients;
     EXPECT_LT(error_of({kGram, kRarely}), 1e-2) << coefficients;
-    EXPECT_LT(error_of({kGram, kBf16}), 1.5 * error_of({kBf16})) << coefficients;
+    EXPECT_LT(error_of({kGram, kBf16}), 3 * error_of({kBf16})) << coefficients;
+    EXPECT_LT(error_of({kGram, kBf16, {"gram_restart_every", 2, nullptr}}), 1.5 * error_of({kBf16})) << coefficients;
     EXPECT_GT(error_of({kGram, kBf16, kRarely}), 3 * error_of({kBf16})) << coefficients;
   }
 }

@@ -288,8 +288,9 @@ struct MuonOptions {
   double coefficient_b = -4.775;   ///< likewise; default -4.775
   double coefficient_c = 2.0315;   ///< likewise; default 2.0315
   double variance_epsilon = 1e-8;  ///< keeps the root of the variance from zero; >= 0, default 1e-8
-  double gram_restart_every = 3;   ///< for iterate = gram: X is made anew after so many iterations; products in bf16
-                                   ///< fail where that is rare; in [1, 21), whole, default 3
+  double gram_restart_every =
+      3;  ///< for iterate = gram: X is made anew before every iteration whose number is a multiple of it; products in
+          ///< bf16 fail where that is rare; in [1, 21), whole, default 3
   MuonMomentumForm momentum_form =
       MuonMomentumForm::kAverage;  ///< average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA);
                                    ///< sum: m = momentum * m + g (Moonlight, dion); corrected: the average, corrected

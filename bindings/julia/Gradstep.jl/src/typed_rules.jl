@@ -106,7 +106,7 @@ Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dio
 - `coefficient_b`: likewise; default -4.775
 - `coefficient_c`: likewise; default 2.0315
 - `variance_epsilon`: keeps the root of the variance from zero; >= 0, default 1e-8
-- `gram_restart_every`: for iterate = gram: X is made anew after so many iterations; products in bf16 fail where that is rare; in [1, 21), whole, default 3
+- `gram_restart_every`: for iterate = gram: X is made anew before every iteration whose number is a multiple of it; products in bf16 fail where that is rare; in [1, 21), whole, default 3
 - `momentum_form`: average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA); sum: m = momentum * m + g (Moonlight, dion); corrected: the average, corrected for its bias (optax)
 - `nesterov`: looks one step ahead; default true
 - `step_scale`: shape: sqrt(max(1, rows / columns)) (KellerJordan, torch); rms: 0.2 sqrt(max(rows, columns)) (Moonlight, torch); spectral: sqrt(rows / columns) (dion, torch, NVIDIA); largest: sqrt(max(rows, columns)) (NVIDIA); kernel: sqrt(max(1, columns / rows)), for weights of inputs x outputs (optax); none: 1

@@ -482,8 +482,8 @@ rule! {
         coefficient_c: f64,
         /// Keeps the root of the variance from zero; >= 0, default 1e-8.
         variance_epsilon: f64,
-        /// For iterate = gram: X is made anew after so many iterations; products in bf16 fail where that is rare; in
-        /// [1, 21), whole, default 3.
+        /// For iterate = gram: X is made anew before every iteration whose number is a multiple of it; products in bf16
+        /// fail where that is rare; in [1, 21), whole, default 3.
         gram_restart_every: f64,
         /// Average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA); sum: m = momentum * m + g
         /// (Moonlight, dion); corrected: the average, corrected for its bias (optax).

@@ -163,8 +163,8 @@ public final class MuonOptions extends RuleOptions {
     }
 
     /**
-     * For iterate = gram: X is made anew after so many iterations; products in bf16 fail where that is rare; in [1,
-     * 21), whole, default 3.
+     * For iterate = gram: X is made anew before every iteration whose number is a multiple of it; products in bf16
+     * fail where that is rare; in [1, 21), whole, default 3.
      *
      * @param gramRestartEvery the new one
      * @return this
