@@ -305,7 +305,7 @@ void FactorSizes::add(double rows, double columns, double rank, double matrices)
   }
   left += matrices * rank * rows;
   right += matrices * rank * columns;
-  multiplied += matrices * rank * rows * columns;
+  multiplied += matrices * rows * columns * (kReadInColumns + rank) / (kReadInColumns + 1);
 }
 
 ExchangeCost power_sgd_cost(const ExchangeSize& size, const FactorSizes& factors) {

@@ -34,7 +34,7 @@ struct ExchangeCost {
   double entry = 0;          ///< entries of sparse lists taken or summed
   double add = 0;       ///< elements added to a dense sum; their price is 0 where that of bytes was measured with them
   double merge = 0;     ///< Adasum: elements of one vector merged into another, dot products included
-  double multiply = 0;  ///< PowerSGD: elements of the matrix times columns of a factor
+  double multiply = 0;  ///< PowerSGD: elements of a matrix whose factors have one column; see FactorSizes
 
   double rounds() const;
   double bytes() const;
@@ -108,7 +108,9 @@ ExchangeCost adasum_nway_cost(const ExchangeSize& size);
 struct FactorSizes {
   double left = 0;        ///< elements of the first all-reduce: left factors, and what travels densely
   double right = 0;       ///< elements of the second; 0 = there is none
-  double multiplied = 0;  ///< elements times columns
+  double multiplied = 0;  ///< elements, each times what its columns take beside one
+  /// Reading an element, whatever the rank, takes as long as so many columns.
+  static constexpr double kReadInColumns = 4;
 
   /// Factors of so many columns are smaller than the matrix; it travels densely if not.
   static bool pays(double rows, double columns, double rank) { return (rows + columns) * rank < rows * columns; }

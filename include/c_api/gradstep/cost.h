@@ -80,7 +80,7 @@ typedef struct gradstep_cost_options {
   double entry_seconds;       /* for an entry of a sparse list that is summed */
   double add_seconds;         /* to a dense sum */
   double merge_seconds;       /* into another vector, by Adasum */
-  double multiply_seconds;    /* by one column, for PowerSGD */
+  double multiply_seconds;    /* by one column, for PowerSGD; each further column takes a fifth of it */
   int64_t control_parameters; /* > 0: a window has the control all-reduce of so many parameters; 0, the default: none */
   int32_t channels;      /* 0 to 16: buckets under way at once, see gradstep_reducer_options; 0, the default: one */
   int32_t no_stages;     /* bool: the engine gathers few bytes directly, as MPI does; 0, the default: as Gloo does */

@@ -562,7 +562,7 @@ options! {
         add_seconds: f64,
         /// Into another vector, by Adasum.
         merge_seconds: f64,
-        /// By one column, for PowerSGD.
+        /// By one column, for PowerSGD; each further column takes a fifth of it.
         multiply_seconds: f64,
         /// Above 0: a window has the control all-reduce of so many parameters; 0, the default: none.
         control_parameters: i64,

@@ -267,7 +267,7 @@ public final class CostOptions extends StructOptions<CostOptionsStruct> {
     }
 
     /**
-     * By one column, for PowerSGD.
+     * By one column, for PowerSGD; each further column takes a fifth of it.
      *
      * @param multiplySeconds the new one
      * @return this
