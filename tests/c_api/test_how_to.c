@@ -72,6 +72,7 @@ static int teardown(void** state) {
     gradstep_comm_destroy(self->comm);
   }
   gradstep_context_destroy(j->ranks[0].context);
+  if (j->ranks[0].log != NULL) fclose(j->ranks[0].log);
   return 0;
 }
 
@@ -142,7 +143,6 @@ static void a_context_has_threads_and_a_log(void** state) {
   run_alone(j, context_body);
   run_alone(j, skip_body);
   assert_true(ftell(j->ranks[0].log) > 0);
-  assert_int_equal(fclose(j->ranks[0].log), 0);
 }
 
 static void scaler_body(int32_t rank, void* user) {
@@ -231,7 +231,7 @@ static void adasum_body(int32_t rank, void* user) {
   const size_t n = 1;
   CHECK(new_sgd(self, 1, &self->optimizer));
   gradstep_optimizer* optimizer = self->optimizer;
-  set_gradient(self, 1, rank == 0 ? 1 : 0, rank == 0 ? -1 : 0, 0);
+  set_gradient(self, 1, rank == 0 ? 1.0F : 0.0F, rank == 0 ? -1.0F : 0.0F, 0);
   /* docs:begin adasum */
   gradstep_reducer_options options;
   gradstep_reducer* reducer = NULL;
