@@ -131,6 +131,7 @@ TEST(CppHowTo, StateOfTwoRanksIsResumedOnThree) {
     Floats weight(4, 5);
     const gradstep::TensorList params{weight};
     // docs:begin save_shared
+    // On two ranks:
     auto adam = gradstep::Optimizer::adam(context, {.learning_rate = 0.5}, kModel);
     adam.shard(comm, {.gradients = gradstep::ShardedGradients::kReduced});
     adam.step(params, grads);
@@ -142,6 +143,7 @@ TEST(CppHowTo, StateOfTwoRanksIsResumedOnThree) {
     Floats weight = saved;
     const gradstep::TensorList params{weight};
     // docs:begin resume_elsewhere
+    // Later, on three:
     auto adam = gradstep::Optimizer::adam(context, {.learning_rate = 0.5}, kModel);
     adam.shard(comm, {.gradients = gradstep::ShardedGradients::kReduced});
     adam.load_file(file);  // collective; each rank keeps its share

@@ -68,6 +68,7 @@ end
 function saved_on_two_ranks(comm, grads, file)
     model = (weight = fill(5f0, 4),)
     # docs:begin save_shared
+    # On two ranks:
     optimizer = setup(Adam(0.5), model)
     shard!(optimizer, comm; gradients = :reduced)
     update!(optimizer, model, grads)
@@ -78,7 +79,8 @@ end
 
 function resumed_elsewhere(comm, model, grads, file)
     # docs:begin resume_elsewhere
-    optimizer = setup(Adam(0.5), model) # with the options of the first one
+    # Later, on another number:
+    optimizer = setup(Adam(0.5), model)
     shard!(optimizer, comm; gradients = :reduced)
     load!(optimizer, file) # collective; each rank keeps its share
     update!(optimizer, model, grads)

@@ -135,6 +135,7 @@ fn state_of_two_ranks_is_resumed_on_three() -> Result<()> {
         let mut params = [TensorMut::new(&mut weight, &[4])?];
         let grads = [Tensor::new(&gradient, &[4])?];
         // docs:begin save_shared
+        // On two ranks:
         let mut adam = Optimizer::new(&context, &Adam::new(0.5), &schema)?;
         adam.shard(&comm, &ShardingOptions::default().gradients(ShardedGradients::Reduced))?;
         adam.step(&mut params, &grads)?;
@@ -151,6 +152,7 @@ fn state_of_two_ranks_is_resumed_on_three() -> Result<()> {
         let mut params = [TensorMut::new(&mut weight, &[4])?];
         let grads = [Tensor::new(&gradient, &[4])?];
         // docs:begin resume_elsewhere
+        // Later, on three:
         let mut adam = Optimizer::new(&context, &Adam::new(0.5), &schema)?;
         adam.shard(&comm, &ShardingOptions::default().gradients(ShardedGradients::Reduced))?;
         adam.load(&file, &LoadOptions::default())?; // collective; each rank keeps its share

@@ -111,12 +111,13 @@ class HowToTest {
         adam.step(params, grads);
         expected = values(whole);
       }
-      ShardingOptions reduced = ShardingOptions.builder().gradients(ShardedGradients.REDUCED).build();
       Ranks.run(context, 2, (rank, comm) -> {
         FloatBuffer weight = floats(5, 5, 5, 5);
         try (TensorList params = TensorList.of(weight);
             TensorList grads = TensorList.of(floats(1, 2, 3, 4))) { // reduced already: equal on all ranks
           // docs:begin save_shared
+          // On two ranks:
+          ShardingOptions reduced = ShardingOptions.builder().gradients(ShardedGradients.REDUCED).build();
           try (Optimizer optimizer = adam(context, 0.5)) {
             optimizer.shard(comm, reduced);
             optimizer.step(params, grads);
@@ -131,8 +132,10 @@ class HowToTest {
         try (TensorList params = TensorList.of(weight);
             TensorList grads = TensorList.of(floats(1, 2, 3, 4))) {
           // docs:begin resume_elsewhere
+          // Later, on three:
+          ShardingOptions same = ShardingOptions.builder().gradients(ShardedGradients.REDUCED).build();
           try (Optimizer optimizer = adam(context, 0.5)) { // with the options of the first one
-            optimizer.shard(comm, reduced);
+            optimizer.shard(comm, same);
             optimizer.load(file); // collective; each rank keeps its share
             optimizer.step(params, grads);
           }
@@ -279,7 +282,8 @@ class HowToTest {
     }
   }
 
-  private static float[] founder(Context context, int rank, Rendezvous where) {
+  private static float[] founder(Context context, int rank, Path store) {
+    Rendezvous where = Rendezvous.folder(store);
     FloatBuffer weight = floats(5, 5, 5, 5);
     CommunicatorOptions two = CommunicatorOptions.builder().rank(rank).worldSize(2).build();
     try (Communicator comm = Communicator.connect(context, two, "auto", where);
@@ -306,12 +310,13 @@ class HowToTest {
     return values(weight);
   }
 
-  private static float[] newcomer(Context context, int rank, Rendezvous where) {
+  private static float[] newcomer(Context context, int rank, Path store) {
     FloatBuffer weight = floats(0, 0, 0, 0);
     try (Optimizer optimizer = sgd(context, 1);
         TensorList params = TensorList.of(weight);
         TensorList grads = TensorList.of(floats(1, 2, 3, 4))) {
       // docs:begin join
+      Rendezvous where = Rendezvous.folder(store);
       CommunicatorOptions larger = CommunicatorOptions.builder().rank(rank).worldSize(3).generation(1).build();
       try (Communicator alone = Communicator.local(context, null, 1).get(0); // a reducer over it: how this rank reduces
           Reducer reducer = new Reducer(context, alone, null, MODEL);
@@ -329,9 +334,8 @@ class HowToTest {
   void aNewcomerJoinsBetweenTwoWindows(@TempDir Path store) throws Exception {
     float[][] weights = new float[3][];
     try (Context context = new Context(1)) {
-      Rendezvous where = Rendezvous.folder(store);
       Ranks.run(context, 3, (rank, unused) ->
-          weights[rank] = rank < 2 ? founder(context, rank, where) : newcomer(context, rank, where));
+          weights[rank] = rank < 2 ? founder(context, rank, store) : newcomer(context, rank, store));
     }
     assertTrue(weights[0][0] < 4); // a step before the newcomer came, and one with it
     assertArrayEquals(weights[0], weights[1]);
