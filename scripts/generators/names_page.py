@@ -86,6 +86,13 @@ FURTHER = {
         "Communicator.fromEnvironment",
         "from_environment",
     ),
+    "`whole_shape` and `offset` of a `gradstep_parameter`: [a part of a parameter](how_to/own_shards.md)": (
+        "Parameter::whole_shape",
+        "Optimizer.of_parts",
+        "Parameter::part_of",
+        "Parameter.partOf",
+        "setup(...; parts)",
+    ),
 }
 # What a language does by itself when a handle goes, and helpers that only C needs.
 LEFT_OUT = re.compile(
@@ -283,7 +290,7 @@ def check_further() -> None:
     """Each name stands in a source of its language."""
     for names in FURTHER.values():
         for language, name in zip(LANGUAGES, names, strict=True):
-            last = re.split(r"::|\.", name)[-1]
+            last = re.findall(r"\w+", name)[-1]
             if not any(re.search(rf"\b{last}\b", file.read_text()) for file in language.files):
                 raise SystemExit(f"names_page: {language.title} has no {name}")
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <barrier>
+#include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -159,31 +159,43 @@ TEST(CppCommunicator, AStoreThatThrowsFailsTheCreationWithItsWords) {
 
 /// What the threads of a test share to gather.
 struct Board {
-  explicit Board(std::int32_t ranks) : arrived(ranks), left(ranks), sent(static_cast<std::size_t>(ranks)) {}
-  std::barrier<> arrived;
-  std::barrier<> left;
+  explicit Board(std::int32_t ranks) : sent(static_cast<std::size_t>(ranks)) {}
+  std::mutex mutex;
+  std::condition_variable moved;
+  std::size_t arrived = 0;
   std::vector<const void*> sent;
 };
 
 // docs:begin collectives
-class ThreadCollectives : public HostCollectives {
+class ThreadCollectives : public gradstep::HostCollectives {
  public:
   ThreadCollectives(Board& board, std::int32_t rank) : board_(board), rank_(rank) {}
   [[nodiscard]] std::int32_t rank() const override { return rank_; }
   [[nodiscard]] std::int32_t world_size() const override { return static_cast<std::int32_t>(board_.sent.size()); }
-  [[nodiscard]] Provided provided() const override { return {.barrier = true}; }
-  void all_gather(const void* send, void* receive, std::int64_t bytes, const Call&) override {
+  [[nodiscard]] gradstep::Provided provided() const override { return {.barrier = true}; }
+  void all_gather(const void* send, void* receive, std::int64_t bytes, const Call& call) override {
+    const auto deadline = std::chrono::steady_clock::now() + call.timeout;
     const auto size = static_cast<std::size_t>(bytes);
     board_.sent[static_cast<std::size_t>(rank_)] = send;
-    board_.arrived.arrive_and_wait();
+    meet(deadline);  // all have sent
     for (std::size_t r = 0; r < board_.sent.size(); ++r) {
       std::memcpy(static_cast<char*>(receive) + r * size, board_.sent[r], size);
     }
-    board_.left.arrive_and_wait();
+    meet(deadline);  // all have received
   }
-  void barrier(const Call&) override { board_.arrived.arrive_and_wait(); }
+  void barrier(const Call& call) override { meet(std::chrono::steady_clock::now() + call.timeout); }
 
  private:
+  void meet(std::chrono::steady_clock::time_point deadline) {
+    std::unique_lock lock(board_.mutex);
+    const std::size_t ranks = board_.sent.size();
+    const std::size_t complete = (board_.arrived++ / ranks + 1) * ranks;
+    board_.moved.notify_all();
+    if (!board_.moved.wait_until(lock, deadline, [&] { return board_.arrived >= complete; })) {
+      throw gradstep::Timeout("a rank did not come");
+    }
+  }
+
   Board& board_;
   std::int32_t rank_;
 };
@@ -240,6 +252,13 @@ TEST(CppCommunicator, WhatCollectivesOfTheHostThrowIsTheCallsError) {
   EXPECT_THROW(Communicator::host(context, nullptr), InvalidArgument);
 }
 
+TEST(CppCommunicator, CollectivesOfTheHostGiveUpAtTheDeadline) {
+  const Context context;
+  Board board(2);
+  const auto host = std::make_shared<ThreadCollectives>(board, 0);
+  EXPECT_THROW(Communicator::host(context, host, {.timeout = 30ms}), Timeout);
+}
+
 TEST(CppCommunicator, ALauncherSaysTheRank) {
   const Context context;
   for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}) unsetenv(name);
@@ -247,7 +266,7 @@ TEST(CppCommunicator, ALauncherSaysTheRank) {
   setenv("PMI_RANK", "0", 1);
   setenv("PMI_SIZE", "1", 1);
   // docs:begin launched
-  Communicator comm = Communicator::from_environment(context, {.timeout = 5min});
+  gradstep::Communicator comm = gradstep::Communicator::from_environment(context, {.timeout = std::chrono::minutes(5)});
   // docs:end launched
   EXPECT_EQ(comm.rank(), 0);
   EXPECT_EQ(comm.world_size(), 1);

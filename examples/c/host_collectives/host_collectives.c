@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <gradstep/gradstep.h>
@@ -39,12 +40,23 @@ typedef struct star {
   int from_root[kRanks][2];
 } star;
 
-/* Moves all bytes, or says why not. A read waits timeout_ms at most for each part. */
-static gradstep_status receive_all(int fd, void* data, int64_t bytes, int64_t timeout_ms) {
+/* Milliseconds of a clock that only goes forward. */
+static int64_t now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Moves all bytes until the deadline, or says why not. */
+static gradstep_status receive_all(int fd, void* data, int64_t bytes, int64_t deadline) {
   char* at = data;
   while (bytes > 0) {
     struct pollfd ready = {.fd = fd, .events = POLLIN};
-    if (poll(&ready, 1, (int)timeout_ms) == 0) return GRADSTEP_ERR_TIMEOUT;
+    const int64_t left = deadline - now_ms();
+    if (poll(&ready, 1, left > 0 ? (int)left : 0) == 0) {
+      gradstep_set_last_error("a rank sent nothing");
+      return GRADSTEP_ERR_TIMEOUT;
+    }
     const ssize_t got = read(fd, at, (size_t)bytes);
     if (got <= 0) {
       gradstep_set_last_error("the pipe was closed");
@@ -73,16 +85,17 @@ static gradstep_status all_gather(void* user, const void* send, void* receive, i
                                   int64_t timeout_ms) {
   star* host = user;
   char* blocks = receive;
+  const int64_t deadline = now_ms() + timeout_ms;
   gradstep_status status = GRADSTEP_OK;
   (void)stream;
   if (host->rank != 0) {
     status = send_all(host->to_root[host->rank][1], send, bytes);
     if (status != GRADSTEP_OK) return status;
-    return receive_all(host->from_root[host->rank][0], receive, kRanks * bytes, timeout_ms);
+    return receive_all(host->from_root[host->rank][0], receive, kRanks * bytes, deadline);
   }
   memcpy(blocks, send, (size_t)bytes);
   for (int r = 1; r < kRanks && status == GRADSTEP_OK; ++r) {
-    status = receive_all(host->to_root[r][0], blocks + r * bytes, bytes, timeout_ms);
+    status = receive_all(host->to_root[r][0], blocks + r * bytes, bytes, deadline);
   }
   for (int r = 1; r < kRanks && status == GRADSTEP_OK; ++r) {
     status = send_all(host->from_root[r][1], receive, kRanks * bytes);

@@ -27,7 +27,10 @@ def train(comm: gradstep.Communicator) -> np.ndarray:
     optimizer.attach_shards(comm)
     # docs:end parts
     for step in range(STEPS):
-        optimizer.step([shard], [gradient(step)[begin:end]], max_norm=1.0, skip_nonfinite=True)
+        slope = gradient(step)[begin:end]
+        # docs:begin step
+        optimizer.step([shard], [slope], max_norm=1.0, skip_nonfinite=True)  # by the norm of the whole
+        # docs:end step
     return shard
 
 

@@ -3,6 +3,7 @@
 """Three processes, joined by pipes of their own, lend gradstep one function, and train with the bits of threads."""
 
 import multiprocessing
+import time
 from multiprocessing.connection import Connection
 
 import numpy as np
@@ -23,17 +24,18 @@ class Star:
 
     def all_gather(self, data: memoryview, timeout: float) -> list[bytes]:
         """The data of all ranks, in their order; all have the same length."""
+        deadline = time.monotonic() + timeout
         if self.rank == 0:
-            parts = [bytes(data), *(self._receive(pipe, timeout) for pipe in self._pipes)]
+            parts = [bytes(data), *(self._receive(pipe, deadline) for pipe in self._pipes)]
             for pipe in self._pipes:
                 pipe.send_bytes(b"".join(parts))
             return parts
         self._pipes[0].send_bytes(data)
-        whole = self._receive(self._pipes[0], timeout)
+        whole = self._receive(self._pipes[0], deadline)
         return [whole[rank * len(data) : (rank + 1) * len(data)] for rank in range(self.world_size)]
 
-    def _receive(self, pipe: Connection, timeout: float) -> bytes:
-        if not pipe.poll(timeout):
+    def _receive(self, pipe: Connection, deadline: float) -> bytes:
+        if not pipe.poll(max(0, deadline - time.monotonic())):
             raise TimeoutError("a rank sent nothing")
         return pipe.recv_bytes()
         # docs:end collectives

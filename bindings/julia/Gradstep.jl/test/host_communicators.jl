@@ -10,32 +10,37 @@ end
 
 Meeting(world_size) = Meeting(world_size, Vector{Any}(undef, world_size), Threads.Atomic{Int}(0))
 
-function meet(meeting, round)
+# docs:begin meet
+function meet(meeting, round, deadline)
     Threads.atomic_add!(meeting.arrived, 1)
     while meeting.arrived[] < meeting.world_size * round
+        time() < deadline || throw(GradstepError(:TIMEOUT, "a rank did not come"))
         GC.safepoint()
     end
 end
+# docs:end meet
 
 """Collectives over a Meeting. Its functions are called in one order, so rounds can be counted."""
 function collectives(meeting, r, given)
     round = Ref(0)
-    together(f, mine) = begin
+    together(f, mine, timeout) = begin
+        deadline = time() + timeout
         meeting.brought[r + 1] = mine
-        meet(meeting, round[] += 1)
+        meet(meeting, round[] += 1, deadline)
         f(meeting.brought)
-        meet(meeting, round[] += 1)
+        meet(meeting, round[] += 1, deadline)
     end
-    all_gather(receive, send, timeout) = together(all -> copyto!(receive, reduce(vcat, all)), send)
+    all_gather(receive, send, timeout) = together(all -> copyto!(receive, reduce(vcat, all)), send, timeout)
     all_reduce(data, op, timeout) = begin
         choose = Dict(:sum => +, :max => max, :min => min)[op]
         result = similar(data)
-        together(all -> (result .= reduce((a, b) -> choose.(a, b), all)), copy(data))
+        together(all -> (result .= reduce((a, b) -> choose.(a, b), all)), copy(data), timeout)
         copyto!(data, result)
     end
     exchange(send, receive, timeout) =
-        together(all -> foreach(from -> copyto!(receive[from], all[from][r + 1]), 1:(meeting.world_size)), send)
-    reduce_scatter(receive, send, op, timeout) = together(send) do all
+        together(all -> foreach(from -> copyto!(receive[from], all[from][r + 1]), 1:(meeting.world_size)), send,
+                 timeout)
+    reduce_scatter(receive, send, op, timeout) = together(send, timeout) do all
         n = length(receive)
         receive .= sum(each[(r * n + 1):((r + 1) * n)] for each in all)
     end
@@ -58,6 +63,11 @@ end
             @test result[2:end] == (Float32[2r], [0 1], false, [1])
         end
     end
+end
+
+@testset "collectives give up at the deadline" begin
+    late = failure(() -> host_communicator(collectives(Meeting(2), 0, ()); timeout = 0.03))
+    @test late.status === :TIMEOUT && occursin("a rank did not come", late.text)
 end
 
 @testset "what a collective throws comes out of the call" begin

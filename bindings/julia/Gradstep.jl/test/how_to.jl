@@ -65,6 +65,81 @@ end
     end
 end
 
+function saved_on_two_ranks(comm, grads, file)
+    model = (weight = fill(5f0, 4),)
+    # docs:begin save_shared
+    # On two ranks:
+    optimizer = setup(Adam(0.5), model)
+    shard!(optimizer, comm; gradients = :reduced)
+    update!(optimizer, model, grads)
+    save(optimizer, file) # collective; rank 0 writes the state of the whole
+    # docs:end save_shared
+    return model.weight
+end
+
+function resumed_elsewhere(comm, model, grads, file)
+    # docs:begin resume_elsewhere
+    # Later, on another number:
+    optimizer = setup(Adam(0.5), model)
+    shard!(optimizer, comm; gradients = :reduced)
+    load!(optimizer, file) # collective; each rank keeps its share
+    update!(optimizer, model, grads)
+    # docs:end resume_elsewhere
+    return model.weight
+end
+
+@testset "state of two ranks is resumed on one" begin
+    mktempdir() do folder
+        file = joinpath(folder, "adam.safetensors")
+        grads = (weight = Float32[1, 2, 3, 4],) # reduced already: equal on all ranks
+        model = (weight = fill(5f0, 4),)
+        whole = setup(Adam(0.5), model)
+        update!(whole, model, grads)
+        saved = on_ranks(comm -> saved_on_two_ranks(comm, grads, file), 2)
+        @test saved == [model.weight, model.weight]
+        update!(whole, model, grads)
+        @test resumed_elsewhere(self_communicator(), (weight = saved[1],), grads, file) == model.weight
+    end
+end
+
+function own_rows_step(comm)
+    r = rank(comm)
+    model = (matrix = Float32[8 8],)
+    grads = (matrix = r == 0 ? Float32[3 0] : Float32[0 4],)
+    # docs:begin own_shards
+    part = ((2, 2), ((r + 1):(r + 1), 1:2)) # the size of the whole, and the indices of this rank's row in there
+    optimizer = setup(SGD(1), model; parts = [part])
+    attach_shards!(optimizer, comm)
+    step!(optimizer, model, grads; max_norm = 2.5) # clips by the norm of the whole
+    # docs:end own_shards
+    return sum(model.matrix)
+end
+
+@testset "each rank steps its rows of a whole" begin
+    @test on_ranks(own_rows_step, 2) ≈ [14.5, 14] # half of the gradient, whose norm is 5
+end
+
+@testset "Shampoo keeps the length of an AdamW's step" begin
+    model = (matrix = fill(5f0, 2, 2),)
+    grads = (matrix = Float32[1 2; 2 4],)
+    # docs:begin shampoo
+    recipe = (beta2 = 0.99, weight_decay = 1e-4)
+    optimizer = setup(AdamW(0.02; recipe...), model)
+    shampoo = setup(shampoo_from_adamw(0.02; recipe..., preconditioning_compute_steps = 10), model)
+    soap = setup(shampoo_from_adamw(0.02; recipe..., eigenvalue_corrected = true), model)
+    # docs:end shampoo
+    lengths = map((optimizer, shampoo, soap)) do each
+        stepped, before = deepcopy(model), nothing
+        for _ in 1:100
+            before = copy(stepped.matrix)
+            update!(each, stepped, grads)
+        end
+        sqrt(sum(abs2, before .- stepped.matrix))
+    end
+    @test isapprox(lengths[2], lengths[1]; atol = 1e-4)
+    @test lengths[3] > 0
+end
+
 function sparse_step(comm)
     model = (weight = fill(5f0, 4),)
     grads = (weight = Float32[1, 4, 2, 3],)
@@ -99,24 +174,67 @@ end
 end
 
 @testset "a rank that is left goes on" begin
-    comms = local_communicators(2)
-    left = local_communicators(1)[1]
-    model = (weight = fill(5f0, 4),)
-    grads = (weight = Float32[1, 2, 3, 4],)
-    updaters = on_ranks(comm -> Updater(setup(SGD(1), model), Accumulator(model), Reducer(comm, model)), comms)
-    close(updaters[2]) # and so the other rank loses a peer
-    close(comms[2])
-    updater = updaters[1]
-    # docs:begin recover
-    try
-        push!(updater, model, grads) # ends the window
-    catch error
-        error isa GradstepError && error.status in (:PEER_LOST, :TIMEOUT) || rethrow()
-        recover!(updater, left, model) # connected anew: the ranks that are left, another generation
-        flush!(updater, model) # finishes the window that failed, or finds it finished
+    mktempdir() do folder
+        comms = local_communicators(2)
+        model = (weight = fill(5f0, 4),)
+        grads = (weight = Float32[1, 2, 3, 4],)
+        updaters = on_ranks(comm -> Updater(setup(SGD(1), model), Accumulator(model), Reducer(comm, model)), comms)
+        close(updaters[2]) # and so the other rank loses a peer
+        close(comms[2])
+        updater = updaters[1]
+        # docs:begin recover
+        try
+            push!(updater, model, grads) # ends the window
+        catch error
+            error isa GradstepError && error.status in (:PEER_LOST, :TIMEOUT) || rethrow()
+            # This rank alone is left: your launcher's to know. Each communicator has another generation.
+            left = connect("auto", 0, 1, folder; generation = 1)
+            recover!(updater, left, model)
+            flush!(updater, model) # finishes the window that failed, or finds it finished
+        end
+        # docs:end recover
+        @test model.weight == [4, 3, 2, 1]
     end
-    # docs:end recover
-    @test model.weight == [4, 3, 2, 1]
+end
+
+function founder(folder, grads)
+    model = (weight = fill(5f0, 4),)
+    comm = connect("auto", 0, 1, folder)
+    updater = Updater(setup(SGD(1), model), nothing, Reducer(comm, model))
+    grown = nothing
+    while grown === nothing
+        # docs:begin grow
+        push!(updater, model, grads)
+        if rendezvous_pending(comm, "auto", 2, folder; generation = 1) == 1 # newcomers that wait, the same on all ranks
+            grown = connect("auto", rank(comm), 2, folder; generation = 1)
+            recover!(updater, grown, model)
+        end
+        # docs:end grow
+        GC.safepoint()
+    end
+    push!(updater, model, grads)
+    return model.weight
+end
+
+function newcomer(folder, grads)
+    model = (weight = zeros(Float32, 4),)
+    # docs:begin join
+    reducer = Reducer(self_communicator(), model) # says how this rank reduces
+    updater = Updater(setup(SGD(1), model), nothing, reducer)
+    comm = connect("auto", 1, 2, folder; generation = 1) # waits for the others
+    recover!(updater, comm, model) # parameters, state and step count are theirs from here on
+    # docs:end join
+    push!(updater, model, grads)
+    return model.weight
+end
+
+@testset "a newcomer joins between two windows" begin
+    mktempdir() do folder
+        grads = (weight = Float32[1, 2, 3, 4],)
+        weights = on_ranks(play -> play(folder, grads), [founder, newcomer])
+        @test weights[1] == weights[2]
+        @test weights[1][1] < 4 # a step before the newcomer came, and one with it
+    end
 end
 
 function trained_by_rounds(comm)
@@ -139,10 +257,11 @@ function summed_over_own_transport(meeting, r)
     round = 0
     # docs:begin collectives
     function all_gather(receive, send, timeout) # receive = the bytes of rank 0, then those of rank 1, ...
+        deadline = time() + timeout
         meeting.brought[r + 1] = send
-        meet(meeting, round += 1) # all have brought theirs
+        meet(meeting, round += 1, deadline) # all have brought theirs
         copyto!(receive, reduce(vcat, meeting.brought))
-        meet(meeting, round += 1) # all have taken
+        meet(meeting, round += 1, deadline) # all have taken
     end
     comm = host_communicator(HostCollectives(r, meeting.world_size; all_gather = all_gather))
     # docs:end collectives

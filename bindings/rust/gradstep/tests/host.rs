@@ -6,8 +6,8 @@ mod common;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Barrier, Mutex};
-use std::time::Duration;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
 
 use common::on_ranks;
 use gradstep::{
@@ -19,42 +19,26 @@ const RANKS: usize = 3;
 
 type Failure = fn() -> Error;
 
+/// What the threads of a meeting share.
+struct Board {
+    sent: Mutex<Vec<Vec<u8>>>,
+    arrived: Mutex<usize>,
+    moved: Condvar,
+}
+
 /// All-gather over memory that the ranks' threads share, and nothing else.
 struct Meeting {
     rank: i32,
     ranks: usize,
-    board: Arc<(Mutex<Vec<Vec<u8>>>, Barrier)>,
-    calls: AtomicUsize,
-    failure: Option<(usize, Failure)>,
+    board: Arc<Board>,
     dropped: Option<Arc<AtomicUsize>>,
 }
 
 impl Meeting {
     fn new(ranks: usize) -> Vec<Self> {
-        let board = Arc::new((Mutex::new(vec![Vec::new(); ranks]), Barrier::new(ranks)));
-        (0..ranks as i32)
-            .map(|rank| Self {
-                rank,
-                ranks,
-                board: board.clone(),
-                calls: AtomicUsize::new(0),
-                failure: None,
-                dropped: None,
-            })
-            .collect()
-    }
-
-    /// Calls after the first `calls` end by `failure`.
-    fn fail_after(&mut self, calls: usize, failure: Failure) {
-        self.failure = Some((calls, failure));
-    }
-
-    fn fail_if_told(&self) -> Result<()> {
-        let call = self.calls.fetch_add(1, Ordering::Relaxed);
-        match self.failure {
-            Some((calls, failure)) if call >= calls => Err(failure()),
-            _ => Ok(()),
-        }
+        let sent = Mutex::new(vec![Vec::new(); ranks]);
+        let board = Arc::new(Board { sent, arrived: Mutex::new(0), moved: Condvar::new() });
+        (0..ranks as i32).map(|rank| Self { rank, ranks, board: board.clone(), dropped: None }).collect()
     }
 
     fn pretend_rank(&mut self, rank: i32) {
@@ -84,17 +68,51 @@ impl Collectives for Meeting {
         self.ranks as i32
     }
 
-    fn all_gather(&self, send: &[u8], receive: &mut [u8], _: Duration) -> Result<()> {
-        self.fail_if_told()?;
-        let (board, barrier) = &*self.board;
-        board.lock().unwrap()[self.rank as usize] = send.to_vec();
-        barrier.wait();
-        receive.copy_from_slice(&board.lock().unwrap().concat());
-        barrier.wait();
-        Ok(())
+    fn all_gather(&self, send: &[u8], receive: &mut [u8], timeout: Duration) -> Result<()> {
+        let deadline = Instant::now() + timeout;
+        self.board.sent.lock().unwrap()[self.rank as usize] = send.to_vec();
+        self.meet(deadline)?; // all have sent
+        receive.copy_from_slice(&self.board.sent.lock().unwrap().concat());
+        self.meet(deadline) // all have received
+    }
+}
+
+impl Meeting {
+    fn meet(&self, deadline: Instant) -> Result<()> {
+        let mut arrived = self.board.arrived.lock().unwrap();
+        let complete = (*arrived / self.ranks + 1) * self.ranks;
+        *arrived += 1;
+        self.board.moved.notify_all();
+        let left = deadline.saturating_duration_since(Instant::now());
+        let (arrived, _) = self.board.moved.wait_timeout_while(arrived, left, |arrived| *arrived < complete).unwrap();
+        if *arrived < complete { Err(Error::Timeout("a rank did not come".to_owned())) } else { Ok(()) }
     }
 }
 // docs:end collectives
+
+/// A meeting whose second call, and all that follow, end by a failure.
+struct Failing {
+    meeting: Meeting,
+    calls: AtomicUsize,
+    failure: Failure,
+}
+
+impl Collectives for Failing {
+    fn rank(&self) -> i32 {
+        self.meeting.rank()
+    }
+
+    fn world_size(&self) -> i32 {
+        self.meeting.world_size()
+    }
+
+    fn all_gather(&self, send: &[u8], receive: &mut [u8], timeout: Duration) -> Result<()> {
+        if self.calls.fetch_add(1, Ordering::Relaxed) > 0 {
+            return Err((self.failure)());
+        }
+        self.meeting.all_gather(send, receive, timeout)
+    }
+}
 
 /// A channel from every rank to every other one: all that [`Optional`] names for bytes.
 struct Pipes {
@@ -200,8 +218,9 @@ fn a_hosts_collectives_give_the_bits_of_local_ones() {
 fn a_collective_that_fails_or_panics_is_the_error_of_the_call() {
     let context = Context::new().unwrap();
     let timeout = CommOptions { timeout: Some(Duration::from_secs(20)), ..Default::default() };
-    on_ranks(Meeting::new(2), |rank, mut collectives| {
-        collectives.fail_after(1, if rank == 0 { || panic!("no more calls") } else { || Error::Io("no wire".into()) });
+    on_ranks(Meeting::new(2), |rank, meeting| {
+        let failure: Failure = if rank == 0 { || panic!("no more calls") } else { || Error::Io("no wire".into()) };
+        let collectives = Failing { meeting, calls: AtomicUsize::new(0), failure };
         let comm = Communicator::host(&context, collectives, timeout).unwrap();
         let error = comm.all_reduce(&mut [1.0f32], gradstep::ReduceOp::Sum).unwrap_err();
         match rank {
@@ -212,6 +231,14 @@ fn a_collective_that_fails_or_panics_is_the_error_of_the_call() {
         }
         assert_eq!(comm.error().unwrap().status(), error.status(), "the communicator is broken");
     });
+}
+
+#[test]
+fn collectives_give_up_at_the_deadline() {
+    let context = Context::new().unwrap();
+    let options = CommOptions { timeout: Some(Duration::from_millis(30)), ..Default::default() };
+    let error = Communicator::host(&context, Meeting::new(2).remove(0), options).unwrap_err();
+    assert!(matches!(&error, Error::Timeout(text) if text.contains("a rank did not come")), "{error}");
 }
 
 #[test]
@@ -280,7 +307,7 @@ impl Collectives for Interruptible {
     }
 
     fn recv(&self, data: &mut [u8], from: i32, timeout: Duration) -> Result<()> {
-        let begin = std::time::Instant::now();
+        let begin = Instant::now();
         while !self.aborted.load(Ordering::Acquire) {
             match self.pipes.from[from as usize].lock().unwrap().recv_timeout(Duration::from_millis(5)) {
                 Ok(sent) => {

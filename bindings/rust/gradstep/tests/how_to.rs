@@ -4,15 +4,24 @@
 
 mod common;
 
+use std::path::PathBuf;
+
 use common::on_ranks;
 use gradstep::{
-    Accumulator, AccumulatorOptions, Adam, Communicator, Context, Error, LoadOptions, Mode, Optimizer, Parameter,
-    Parts, Reducer, ReducerMode, ReducerOptions, Result, Sgd, ShardingOptions, StepOptions, Tensor, TensorMut, Updater,
-    UpdaterOptions, UpdaterSync,
+    Accumulator, AccumulatorOptions, Adam, AdamW, Communicator, Connect, Context, Engine, Error, LoadOptions, Mode,
+    Optimizer, Parameter, Parts, Reducer, ReducerMode, ReducerOptions, Result, Sgd, Shampoo, ShardedGradients,
+    ShardingOptions, StepOptions, Tensor, TensorMut, Updater, UpdaterOptions, UpdaterSync,
 };
 
 fn schema() -> [Parameter; 1] {
     [Parameter::new(&[4]).name("weight")]
+}
+
+/// A folder of a test, which removes it.
+fn new_folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("gradstep-how-to-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
 }
 
 fn sgd(context: &Context, learning_rate: f64) -> Optimizer {
@@ -65,8 +74,7 @@ fn an_overflow_skips_the_step_and_halves_the_scale() -> Result<()> {
 #[test]
 fn a_run_is_saved_and_resumed() -> Result<()> {
     let context = Context::new()?;
-    let folder = std::env::temp_dir().join(format!("gradstep-how-to-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = new_folder("save");
     let make = || Optimizer::new(&context, &Adam::new(0.5), &schema());
     let step = |optimizer: &mut Optimizer, weight: &mut [f32; 4]| {
         optimizer.step(&mut [TensorMut::new(weight, &[4])?], &[Tensor::new(&[1.0f32, 2.0, 3.0, 4.0], &[4])?])
@@ -107,6 +115,105 @@ fn each_rank_keeps_a_share_of_the_state() {
     for done in on_ranks(Communicator::local(&context, 2).unwrap(), work) {
         done.unwrap();
     }
+}
+
+#[test]
+fn state_of_two_ranks_is_resumed_on_three() -> Result<()> {
+    let context = Context::new()?;
+    let folder = new_folder("resume");
+    let file = folder.join("adam.safetensors");
+    let gradient = [1.0f32, 2.0, 3.0, 4.0]; // reduced already: equal on all ranks
+    let step = |optimizer: &mut Optimizer, weight: &mut [f32; 4]| {
+        optimizer.step(&mut [TensorMut::new(weight, &[4])?], &[Tensor::new(&gradient, &[4])?])
+    };
+    let (mut whole, mut expected) = (Optimizer::new(&context, &Adam::new(0.5), &schema())?, [5.0f32; 4]);
+    step(&mut whole, &mut expected)?;
+    let saved = expected;
+    step(&mut whole, &mut expected)?;
+    let save = |_: usize, comm: Communicator| -> Result<()> {
+        let (schema, mut weight) = (schema(), [5.0f32; 4]);
+        let mut params = [TensorMut::new(&mut weight, &[4])?];
+        let grads = [Tensor::new(&gradient, &[4])?];
+        // docs:begin save_shared
+        // On two ranks:
+        let mut adam = Optimizer::new(&context, &Adam::new(0.5), &schema)?;
+        adam.shard(&comm, &ShardingOptions::default().gradients(ShardedGradients::Reduced))?;
+        adam.step(&mut params, &grads)?;
+        adam.save(&file)?; // collective; rank 0 writes the state of the whole
+        // docs:end save_shared
+        assert_eq!(weight, saved);
+        Ok(())
+    };
+    for done in on_ranks(Communicator::local(&context, 2)?, save) {
+        done?;
+    }
+    let resume = |_: usize, comm: Communicator| -> Result<()> {
+        let (schema, mut weight) = (schema(), saved);
+        let mut params = [TensorMut::new(&mut weight, &[4])?];
+        let grads = [Tensor::new(&gradient, &[4])?];
+        // docs:begin resume_elsewhere
+        // Later, on three:
+        let mut adam = Optimizer::new(&context, &Adam::new(0.5), &schema)?;
+        adam.shard(&comm, &ShardingOptions::default().gradients(ShardedGradients::Reduced))?;
+        adam.load(&file, &LoadOptions::default())?; // collective; each rank keeps its share
+        adam.step(&mut params, &grads)?;
+        // docs:end resume_elsewhere
+        assert_eq!(weight, expected);
+        Ok(())
+    };
+    for done in on_ranks(Communicator::local(&context, 3)?, resume) {
+        done?;
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+    Ok(())
+}
+
+#[test]
+fn each_rank_steps_its_rows_of_a_whole() {
+    let context = Context::new().unwrap();
+    let work = |first_row: usize, comm: Communicator| -> Result<()> {
+        let (mut rows, gradient) = ([8.0f32; 2], [[3.0f32, 0.0], [0.0, 4.0]][first_row]);
+        let mut params = [TensorMut::new(&mut rows, &[1, 2])?];
+        let grads = [Tensor::new(&gradient, &[1, 2])?];
+        // docs:begin own_shards
+        let part = Parameter::new(&[1, 2]).name("matrix").part_of(&[2, 2], &[first_row, 0]);
+        let mut optimizer = Optimizer::new(&context, &Sgd::new(1.0), &[part])?;
+        optimizer.attach_shards(Some(&comm))?;
+        let clipping = StepOptions { max_norm: 2.5, ..Default::default() }; // the norm is that of the whole
+        optimizer.step_with(&mut params, &grads, clipping)?;
+        // docs:end own_shards
+        let expected = [14.5, 14.0][first_row]; // half of the gradient, whose norm is 5
+        assert!((rows[0] + rows[1] - expected).abs() < 1e-5, "{rows:?}");
+        Ok(())
+    };
+    for done in on_ranks(Communicator::local(&context, 2).unwrap(), work) {
+        done.unwrap();
+    }
+}
+
+#[test]
+fn shampoo_keeps_the_length_of_an_adamws_step() -> Result<()> {
+    let context = Context::new()?;
+    let schema = [Parameter::new(&[2, 2]).name("matrix")];
+    // docs:begin shampoo
+    let recipe = AdamW::new(0.02).beta2(0.99).weight_decay(1e-4);
+    let shampoo = Shampoo::from_adamw(&recipe).preconditioning_compute_steps(10);
+    let soap = Shampoo::from_adamw(&recipe).eigenvalue_corrected(true);
+    let mut optimizer = Optimizer::new(&context, &shampoo, &schema)?;
+    // docs:end shampoo
+    let last_length = |optimizer: &mut Optimizer| -> Result<f32> {
+        let (mut weight, mut before, gradient) = ([5.0f32; 4], [5.0f32; 4], [1.0f32, 2.0, 2.0, 4.0]);
+        for _ in 0..100 {
+            before = weight;
+            optimizer.step(&mut [TensorMut::new(&mut weight, &[2, 2])?], &[Tensor::new(&gradient, &[2, 2])?])?;
+        }
+        Ok(before.iter().zip(&weight).map(|(old, new)| (old - new) * (old - new)).sum::<f32>().sqrt())
+    };
+    let expected = last_length(&mut Optimizer::new(&context, &recipe, &schema)?)?;
+    let found = last_length(&mut optimizer)?;
+    assert!((found - expected).abs() < 1e-4, "{found} {expected}");
+    assert!(last_length(&mut Optimizer::new(&context, &soap, &schema)?)? > 0.0);
+    Ok(())
 }
 
 #[test]
@@ -157,7 +264,7 @@ fn adasum_adds_what_ranks_do_not_agree_on() {
 #[test]
 fn survivors_of_a_lost_rank_go_on() {
     let context = Context::new().unwrap();
-    let survivors = Communicator::local(&context, 2).unwrap();
+    let folder = new_folder("recover");
     let work = |rank: usize, comm: Communicator| -> Result<()> {
         let (schema, mut weight, gradient) = (schema(), [5.0f32; 4], [1.0f32, 2.0, 3.0, 4.0]);
         let parts = Parts::new(sgd(&context, 1.0))
@@ -172,8 +279,9 @@ fn survivors_of_a_lost_rank_go_on() {
         // docs:begin recover
         match updater.push(&mut params, &grads, 1.0) {
             Err(Error::PeerLost(_) | Error::Timeout(_)) => {
-                let left = &survivors[rank]; // connected anew: the ranks that are left, another generation
-                updater.recover(Some(left), &mut params)?;
+                // Ranks 0 and 1 are left, which is your launcher's to know. Each communicator has another generation.
+                let how = Connect::new(Engine::Auto, rank as i32, 2).store_path(&folder).generation(1);
+                updater.recover(Some(&Communicator::connect(&context, &how)?), &mut params)?;
                 updater.flush(&mut params)?; // finishes the window that failed, or finds it finished
             }
             pushed => {
@@ -187,6 +295,59 @@ fn survivors_of_a_lost_rank_go_on() {
     for done in on_ranks(Communicator::local(&context, 3).unwrap(), work) {
         done.unwrap();
     }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_newcomer_joins_between_two_windows() {
+    let context = Context::new().unwrap();
+    let folder = new_folder("grow");
+    let gradient = [1.0f32, 2.0, 3.0, 4.0];
+    let founder = |rank: i32| -> Result<[f32; 4]> {
+        let (schema, mut weight) = (schema(), [5.0f32; 4]);
+        let mut params = [TensorMut::new(&mut weight, &[4])?];
+        let grads = [Tensor::new(&gradient, &[4])?];
+        let comm = Communicator::connect(&context, &Connect::new(Engine::Auto, rank, 2).store_path(&folder))?;
+        let reducer = Reducer::new(&context, &comm, &ReducerOptions::default(), &schema)?;
+        let parts = Parts::new(sgd(&context, 1.0)).reducer(reducer);
+        let mut updater = Updater::new(&context, parts, &UpdaterOptions::default())?;
+        let mut grown = None;
+        while grown.is_none() {
+            // docs:begin grow
+            updater.push(&mut params, &grads, 1.0)?;
+            let larger = Connect::new(Engine::Auto, rank, 3).store_path(&folder).generation(1);
+            if Communicator::pending(Some(&comm), &larger)? == 1 {
+                // newcomers that wait, the same on all ranks
+                let comm = grown.insert(Communicator::connect(&context, &larger)?);
+                updater.recover(Some(comm), &mut params)?;
+            }
+            // docs:end grow
+        }
+        updater.push(&mut params, &grads, 1.0)?;
+        Ok(weight)
+    };
+    let newcomer = |rank: i32| -> Result<[f32; 4]> {
+        let (schema, mut weight) = (schema(), [0.0f32; 4]);
+        let mut params = [TensorMut::new(&mut weight, &[4])?];
+        let optimizer = sgd(&context, 1.0);
+        // docs:begin join
+        let alone = Communicator::alone(&context)?; // a reducer over it says how this rank reduces
+        let reducer = Reducer::new(&context, &alone, &ReducerOptions::default(), &schema)?;
+        let mut updater = Updater::new(&context, Parts::new(optimizer).reducer(reducer), &UpdaterOptions::default())?;
+        let how = Connect::new(Engine::Auto, rank, 3).store_path(&folder).generation(1);
+        let comm = Communicator::connect(&context, &how)?; // waits for the others
+        updater.recover(Some(&comm), &mut params)?; // parameters, state and step count are theirs from here on
+        // docs:end join
+        updater.push(&mut params, &[Tensor::new(&gradient, &[4])?], 1.0)?;
+        Ok(weight)
+    };
+    let weights = on_ranks(vec![(); 3], |rank, ()| {
+        let rank = rank as i32;
+        if rank < 2 { founder(rank).unwrap() } else { newcomer(rank).unwrap() }
+    });
+    assert!(weights[0][0] < 4.0, "a step before the newcomer came, and one with it: {weights:?}");
+    assert_eq!(weights, [weights[0]; 3]);
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

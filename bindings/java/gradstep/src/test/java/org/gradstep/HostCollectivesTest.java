@@ -39,7 +39,6 @@ class HostCollectivesTest {
   private static class Gatherer implements HostCollectives {
     final int rank;
     final Channel channel;
-    final AtomicInteger calls = new AtomicInteger();
 
     Gatherer(int rank, Channel channel) {
       this.rank = rank;
@@ -58,20 +57,20 @@ class HostCollectivesTest {
 
     @Override
     public void allGather(ByteBuffer send, ByteBuffer receive, Duration timeout) throws Exception {
-      calls.incrementAndGet();
+      long deadline = System.nanoTime() + timeout.toNanos();
       byte[] own = new byte[send.remaining()];
       send.get(own);
       channel.sent[rank] = own;
-      await(timeout);
+      await(deadline); // all have sent
       for (byte[] bytes : channel.sent) {
         receive.put(bytes);
       }
-      await(timeout);
+      await(deadline); // all have received
     }
 
-    void await(Duration timeout) throws Exception {
+    void await(long deadline) throws Exception {
       try {
-        channel.turn.await(timeout.toMillis(), TimeUnit.MILLISECONDS);
+        channel.turn.await(deadline - System.nanoTime(), TimeUnit.NANOSECONDS); // a TimeoutException when it is over
       } catch (BrokenBarrierException error) {
         throw new SocketException("a peer has left");
       }
@@ -117,7 +116,7 @@ class HostCollectivesTest {
       if (rank == 0) {
         channel.next = new Channel(worldSize());
       }
-      await(timeout);
+      await(System.nanoTime() + timeout.toNanos());
       return new Complete(rank, channel.next);
     }
 

@@ -6,6 +6,7 @@ import static org.gradstep.Memory.floats;
 import static org.gradstep.Memory.values;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.FloatBuffer;
 import java.nio.file.Path;
@@ -96,6 +97,113 @@ class HowToTest {
   }
 
   @Test
+  void stateOfTwoRanksIsResumedOnThree(@TempDir Path folder) throws Exception {
+    Path file = folder.resolve("adam.safetensors");
+    float[] saved;
+    float[] expected;
+    try (Context context = new Context(1)) {
+      FloatBuffer whole = floats(5, 5, 5, 5);
+      try (Optimizer adam = adam(context, 0.5);
+          TensorList params = TensorList.of(whole);
+          TensorList grads = TensorList.of(floats(1, 2, 3, 4))) {
+        adam.step(params, grads);
+        saved = values(whole);
+        adam.step(params, grads);
+        expected = values(whole);
+      }
+      Ranks.run(context, 2, (rank, comm) -> {
+        FloatBuffer weight = floats(5, 5, 5, 5);
+        try (TensorList params = TensorList.of(weight);
+            TensorList grads = TensorList.of(floats(1, 2, 3, 4))) { // reduced already: equal on all ranks
+          // docs:begin save_shared
+          // On two ranks:
+          ShardingOptions reduced = ShardingOptions.builder().gradients(ShardedGradients.REDUCED).build();
+          try (Optimizer optimizer = adam(context, 0.5)) {
+            optimizer.shard(comm, reduced);
+            optimizer.step(params, grads);
+            optimizer.save(file); // collective; rank 0 writes the state of the whole
+          }
+          // docs:end save_shared
+          assertArrayEquals(saved, values(weight));
+        }
+      });
+      Ranks.run(context, 3, (rank, comm) -> {
+        FloatBuffer weight = floats(saved);
+        try (TensorList params = TensorList.of(weight);
+            TensorList grads = TensorList.of(floats(1, 2, 3, 4))) {
+          // docs:begin resume_elsewhere
+          // Later, on three:
+          ShardingOptions same = ShardingOptions.builder().gradients(ShardedGradients.REDUCED).build();
+          try (Optimizer optimizer = adam(context, 0.5)) { // with the options of the first one
+            optimizer.shard(comm, same);
+            optimizer.load(file); // collective; each rank keeps its share
+            optimizer.step(params, grads);
+          }
+          // docs:end resume_elsewhere
+          assertArrayEquals(expected, values(weight));
+        }
+      });
+    }
+  }
+
+  @Test
+  void eachRankStepsItsRowsOfAWhole() throws Exception {
+    try (Context context = new Context(1)) {
+      Ranks.run(context, 2, (firstRow, comm) -> {
+        FloatBuffer rows = floats(8f, 8f);
+        FloatBuffer gradient = firstRow == 0 ? floats(3f, 0f) : floats(0f, 4f);
+        try (TensorList params = TensorList.of(Tensor.of(rows, 1, 2));
+            TensorList grads = TensorList.of(Tensor.of(gradient, 1, 2))) {
+          // docs:begin own_shards
+          Parameter part = Parameter.of("matrix", DType.F32, 1, 2).partOf(new long[] {2, 2}, firstRow, 0);
+          try (Optimizer optimizer = Optimizer.create(context, SgdOptions.builder(1).build(), List.of(part))) {
+            optimizer.attachShards(comm);
+            optimizer.step(params, grads, new StepOptions().maxNorm(2.5)); // clips by the norm of the whole
+          }
+          // docs:end own_shards
+        }
+        assertEquals(firstRow == 0 ? 14.5 : 14, rows.get(0) + rows.get(1), 1e-5); // half; the norm is 5
+      });
+    }
+  }
+
+  private static double lastLength(Optimizer optimizer) {
+    FloatBuffer weight = floats(5, 5, 5, 5);
+    float[] before = values(weight);
+    try (TensorList params = TensorList.of(Tensor.of(weight, 2, 2));
+        TensorList grads = TensorList.of(Tensor.of(floats(1, 2, 2, 4), 2, 2))) {
+      for (int step = 0; step < 100; step++) {
+        before = values(weight);
+        optimizer.step(params, grads);
+      }
+    }
+    double squares = 0;
+    for (int i = 0; i < before.length; i++) {
+      squares += Math.pow(before[i] - weight.get(i), 2);
+    }
+    return Math.sqrt(squares);
+  }
+
+  @Test
+  void shampooKeepsTheLengthOfAnAdamWsStep() {
+    List<Parameter> model = List.of(Parameter.of("matrix", DType.F32, 2, 2));
+    try (Context context = new Context(1)) {
+      // docs:begin shampoo
+      AdamWOptions recipe = AdamWOptions.builder(0.02).beta2(0.99).weightDecay(1e-4).build();
+      ShampooOptions shampoo = ShampooOptions.fromAdamW(recipe).preconditioningComputeSteps(10).build();
+      ShampooOptions soap = ShampooOptions.fromAdamW(recipe).eigenvalueCorrected(true).build();
+      Optimizer optimizer = Optimizer.create(context, shampoo, model);
+      // docs:end shampoo
+      try (optimizer;
+          Optimizer corrected = Optimizer.create(context, soap, model);
+          Optimizer adamw = Optimizer.create(context, recipe, model)) {
+        assertEquals(lastLength(adamw), lastLength(optimizer), 1e-4);
+        assertTrue(lastLength(corrected) > 0);
+      }
+    }
+  }
+
+  @Test
   void aSparseReducerSendsTheLargest() throws Exception {
     try (Context context = new Context(1)) {
       Ranks.run(context, 2, (rank, comm) -> {
@@ -140,9 +248,8 @@ class HowToTest {
   }
 
   @Test
-  void survivorsOfALostRankGoOn() throws Exception {
+  void survivorsOfALostRankGoOn(@TempDir Path store) throws Exception {
     try (Context context = new Context(1)) {
-      List<Communicator> survivors = Communicator.local(context, null, 2);
       List<Communicator> ends = Communicator.local(context, null, 3);
       Ranks.run(ends, (rank, comm) -> {
         FloatBuffer weight = floats(5, 5, 5, 5);
@@ -163,8 +270,11 @@ class HowToTest {
             if (lost.status() != Status.PEER_LOST && lost.status() != Status.TIMEOUT) {
               throw lost;
             }
-            Communicator left = survivors.get(rank); // connected anew: the ranks that are left, another generation
-            updater.recover(left, params, 0);
+            // Ranks 0 and 1 are left, which is your launcher's to know. Each communicator has another generation.
+            CommunicatorOptions options = CommunicatorOptions.builder().rank(rank).worldSize(2).generation(1).build();
+            try (Communicator left = Communicator.connect(context, options, "auto", Rendezvous.folder(store))) {
+              updater.recover(left, params, 0);
+            }
             updater.flush(params); // finishes the window that failed, or finds it finished
           }
           // docs:end recover
@@ -172,8 +282,67 @@ class HowToTest {
         }
       });
       ends.forEach(Communicator::close);
-      survivors.forEach(Communicator::close);
     }
+  }
+
+  private static float[] founder(Context context, int rank, Path store) {
+    Rendezvous where = Rendezvous.folder(store);
+    FloatBuffer weight = floats(5, 5, 5, 5);
+    CommunicatorOptions two = CommunicatorOptions.builder().rank(rank).worldSize(2).build();
+    try (Communicator comm = Communicator.connect(context, two, "auto", where);
+        Optimizer optimizer = sgd(context, 1);
+        Reducer reducer = new Reducer(context, comm, null, MODEL);
+        Updater updater = Updater.builder(context, optimizer).reducer(reducer).build();
+        TensorList params = TensorList.of(weight);
+        TensorList grads = TensorList.of(floats(1, 2, 3, 4))) {
+      boolean isGrown = false;
+      while (!isGrown) {
+        // docs:begin grow
+        updater.push(params, grads);
+        CommunicatorOptions larger = CommunicatorOptions.builder().rank(rank).worldSize(3).generation(1).build();
+        if (Communicator.pending(comm, larger, "auto", where) == 1) { // newcomers that wait, the same on all ranks
+          try (Communicator grown = Communicator.connect(context, larger, "auto", where)) {
+            updater.recover(grown, params, 0); // the updater keeps what it needs of it
+          }
+          isGrown = true;
+        }
+        // docs:end grow
+      }
+      updater.push(params, grads);
+    }
+    return values(weight);
+  }
+
+  private static float[] newcomer(Context context, int rank, Path store) {
+    FloatBuffer weight = floats(0, 0, 0, 0);
+    try (Optimizer optimizer = sgd(context, 1);
+        TensorList params = TensorList.of(weight);
+        TensorList grads = TensorList.of(floats(1, 2, 3, 4))) {
+      // docs:begin join
+      Rendezvous where = Rendezvous.folder(store);
+      CommunicatorOptions larger = CommunicatorOptions.builder().rank(rank).worldSize(3).generation(1).build();
+      try (Communicator alone = Communicator.local(context, null, 1).get(0); // a reducer over it: how this rank reduces
+          Reducer reducer = new Reducer(context, alone, null, MODEL);
+          Updater updater = Updater.builder(context, optimizer).reducer(reducer).build();
+          Communicator comm = Communicator.connect(context, larger, "auto", where)) { // waits for the others
+        updater.recover(comm, params, 0); // parameters, state and step count are theirs from here on
+        updater.push(params, grads);
+      }
+      // docs:end join
+    }
+    return values(weight);
+  }
+
+  @Test
+  void aNewcomerJoinsBetweenTwoWindows(@TempDir Path store) throws Exception {
+    float[][] weights = new float[3][];
+    try (Context context = new Context(1)) {
+      Ranks.run(context, 3, (rank, unused) ->
+          weights[rank] = rank < 2 ? founder(context, rank, store) : newcomer(context, rank, store));
+    }
+    assertTrue(weights[0][0] < 4); // a step before the newcomer came, and one with it
+    assertArrayEquals(weights[0], weights[1]);
+    assertArrayEquals(weights[0], weights[2]);
   }
 
   @Test
