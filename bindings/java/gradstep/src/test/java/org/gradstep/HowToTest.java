@@ -83,7 +83,7 @@ class HowToTest {
             TensorList params = TensorList.of(weight);
             TensorList grads = TensorList.of(floats(mean, mean, mean, mean))) {
           // docs:begin shard
-          optimizer.shard(comm, null); // this rank's share of the state, from here on
+          optimizer.shard(comm); // this rank's share of the state, from here on
           optimizer.step(params, grads); // collective: averages, steps, and gathers the parameters
           // docs:end shard
           assertEquals(4, weight.get(0), 1e-6);
@@ -142,13 +142,13 @@ class HowToTest {
   @Test
   void survivorsOfALostRankGoOn() throws Exception {
     try (Context context = new Context(1)) {
-      List<Communicator> survivors = Communicator.local(context, null, 2);
-      List<Communicator> ends = Communicator.local(context, null, 3);
+      List<Communicator> survivors = Communicator.local(context, 2);
+      List<Communicator> ends = Communicator.local(context, 3);
       Ranks.run(ends, (rank, comm) -> {
         FloatBuffer weight = floats(5, 5, 5, 5);
         try (Optimizer optimizer = sgd(context, 1);
             Accumulator accumulator = new Accumulator(context, null, MODEL);
-            Reducer reducer = new Reducer(context, comm, null, MODEL);
+            Reducer reducer = new Reducer(context, comm, MODEL);
             Updater updater = Updater.builder(context, optimizer).accumulator(accumulator).reducer(reducer).build();
             TensorList params = TensorList.of(weight);
             TensorList grads = TensorList.of(floats(1, 2, 3, 4))) {
@@ -164,7 +164,7 @@ class HowToTest {
               throw lost;
             }
             Communicator left = survivors.get(rank); // connected anew: the ranks that are left, another generation
-            updater.recover(left, params, 0);
+            updater.recover(left, params);
             updater.flush(params); // finishes the window that failed, or finds it finished
           }
           // docs:end recover
@@ -188,7 +188,7 @@ class HowToTest {
           UpdaterOptions options = UpdaterOptions.builder().sync(UpdaterSync.DELTAS).syncSteps(2).build();
           try (Optimizer inner = sgd(context, 1);
               Optimizer outer = sgd(context, 0.5);
-              Reducer reducer = new Reducer(context, comm, null, MODEL);
+              Reducer reducer = new Reducer(context, comm, MODEL);
               Updater updater =
                   Updater.builder(context, inner).reducer(reducer).outer(outer).options(options).build()) {
             updater.push(params, grads);
