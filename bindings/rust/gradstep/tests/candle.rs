@@ -12,8 +12,8 @@ use candle_nn::{Module, Optimizer, VarBuilder, VarMap};
 use common::on_ranks;
 use gradstep::candle::{Config, Trainer, Variables};
 use gradstep::{
-    AccumulatorOptions, Adam, AdamW, Communicator, Context, Element, Error, Parameter, Parts, Reducer, ReducerOptions, Sgd,
-    Shampoo, TensorMut, Updater, UpdaterOptions,
+    AccumulatorOptions, Adam, AdamW, Communicator, Context, Element, Error, Parameter, Parts, Reducer, ReducerOptions,
+    Sgd, Shampoo, TensorMut, Updater, UpdaterOptions,
 };
 
 const CPU: &Device = &Device::Cpu;

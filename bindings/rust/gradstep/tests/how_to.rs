@@ -6,9 +6,9 @@ mod common;
 
 use common::on_ranks;
 use gradstep::{
-    Accumulator, AccumulatorOptions, Adam, Communicator, Context, Error, LoadOptions, Mode, Optimizer, Parameter,
-    Parts, Reducer, ReducerMode, ReducerOptions, Result, Sgd, ShardingOptions, StepOptions, Tensor, TensorMut, Updater,
-    UpdaterOptions, UpdaterSync,
+    AccumulationMode, Accumulator, AccumulatorOptions, Adam, Communicator, Context, Error, LoadOptions, Optimizer,
+    Parameter, Parts, Reducer, ReducerMode, ReducerOptions, Result, Sgd, ShardingOptions, StepOptions, Tensor,
+    TensorMut, Updater, UpdaterOptions, UpdaterSync,
 };
 
 fn schema() -> [Parameter; 1] {
@@ -26,7 +26,7 @@ fn micro_batches_are_one_step() -> Result<()> {
     let (mut weight, gradients) = ([5.0f32; 4], [[1.0f32, 2.0, 3.0, 4.0], [3.0, 2.0, 1.0, 0.0]]);
     let schema = schema();
     // docs:begin accumulate
-    let options = AccumulatorOptions::default().mode(Mode::Mean).steps(2);
+    let options = AccumulatorOptions::default().mode(AccumulationMode::Mean).steps(2);
     let mut accumulator = Accumulator::new(&context, &options, &schema)?;
     for gradient in &gradients {
         // one for each micro-batch
