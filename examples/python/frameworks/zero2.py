@@ -6,6 +6,8 @@ ZeRO stage 2 without FSDP: a gradient leaves for its owner while back-propagatio
 rank keeps its share of the gradients and of the optimizer's state.
 """
 
+from functools import partial
+
 import torch
 from digits import batches, make_model, report
 
@@ -26,11 +28,12 @@ def main() -> None:
     updater = gradstep.Updater(optimizer, reducer=reducer, max_norm=1.0)
 
     def leave(index: int, p: torch.Tensor) -> None:
+        assert p.grad is not None
         reducer.push(index, p.grad)  # copies it; the bucket leaves when it is full
         p.grad = None
 
     for i, p in enumerate(params):
-        p.register_post_accumulate_grad_hook(lambda p, i=i: leave(i, p))
+        p.register_post_accumulate_grad_hook(partial(leave, i))
     for x, y in batches(STEPS, comm.rank, comm.world_size):
         torch.nn.functional.cross_entropy(model(x), y).backward()
         updater.flush(params)  # waits for what is under way, clips and steps
