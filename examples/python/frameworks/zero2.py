@@ -6,8 +6,6 @@ ZeRO stage 2 without FSDP: a gradient leaves for its owner while back-propagatio
 rank keeps its share of the gradients and of the optimizer's state.
 """
 
-from functools import partial
-
 import torch
 from digits import batches, make_model, report
 
@@ -33,7 +31,7 @@ def main() -> None:
         p.grad = None
 
     for i, p in enumerate(params):
-        p.register_post_accumulate_grad_hook(partial(leave, i))
+        p.register_post_accumulate_grad_hook(lambda p, i=i: leave(i, p))
     for x, y in batches(STEPS, comm.rank, comm.world_size):
         torch.nn.functional.cross_entropy(model(x), y).backward()
         updater.flush(params)  # waits for what is under way, clips and steps

@@ -143,8 +143,8 @@ class HowToTest {
   void survivorsOfALostRankGoOn() throws Exception {
     try (Context context = new Context(1)) {
       List<Communicator> survivors = Communicator.local(context, 2);
-      List<Communicator> ends = Communicator.local(context, 3);
-      Ranks.run(ends, (rank, comm) -> {
+      List<Communicator> comms = Communicator.local(context, 3);
+      Ranks.run(comms, (rank, comm) -> {
         FloatBuffer weight = floats(5, 5, 5, 5);
         try (Optimizer optimizer = sgd(context, 1);
             Accumulator accumulator = new Accumulator(context, null, MODEL);
@@ -171,7 +171,7 @@ class HowToTest {
           assertArrayEquals(new float[] {4, 3, 2, 1}, values(weight));
         }
       });
-      ends.forEach(Communicator::close);
+      comms.forEach(Communicator::close);
       survivors.forEach(Communicator::close);
     }
   }

@@ -110,8 +110,8 @@ class UpdaterTest {
     try (Context context = new Context(1)) {
       List<Communicator> later = Communicator.local(context, null, 2);
       CyclicBarrier together = new CyclicBarrier(2);
-      List<Communicator> ends = Communicator.local(context, null, 2);
-      Ranks.run(ends, (rank, comm) -> {
+      List<Communicator> comms = Communicator.local(context, null, 2);
+      Ranks.run(comms, (rank, comm) -> {
         FloatBuffer memory = floats(0, 0);
         try (Optimizer optimizer = sgd(context);
             Accumulator accumulator = accumulator(context, 1);
@@ -130,7 +130,7 @@ class UpdaterTest {
           assertArrayEquals(new float[] {-0.5f, -1}, values(memory));
         }
       });
-      ends.forEach(Communicator::close);
+      comms.forEach(Communicator::close);
       later.forEach(Communicator::close);
     }
   }
