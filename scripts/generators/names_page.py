@@ -99,7 +99,13 @@ FURTHER = {
 # Calls that several languages spell in their own way, by what C has: a cell for each language, and why.
 SPELLED = {
     '`gradstep_comm_create`, engine "self"': (
-        ("`Communicator`", "`Communicator.self`", "`Communicator::alone`", "`Communicator.connect`", "`self_communicator`"),
+        (
+            "`Communicator`",
+            "`Communicator.self`",
+            "`Communicator::alone`",
+            "`Communicator.connect`",
+            "`self_communicator`",
+        ),
         "`self` is a keyword in Rust; C++ and Java name the engine",
     ),
     "`gradstep_comm_create_local`": (
@@ -166,7 +172,13 @@ TYPES = {
         "C++ and Rust have a second type for ranks that are connected already; Java has no alias for another name",
     ),
     "`gradstep_comm_statistics`": (
-        ("`CommStatistics`", "`CommunicatorStatistics`", "`CommStatistics`", "`CommunicatorStatistics`", "a named tuple"),
+        (
+            "`CommStatistics`",
+            "`CommunicatorStatistics`",
+            "`CommStatistics`",
+            "`CommunicatorStatistics`",
+            "a named tuple",
+        ),
         "Java has no alias; Python goes with it",
     ),
     "`gradstep_dtype`": (

@@ -82,9 +82,10 @@ class CommunicatorStatistics(NamedTuple):
 
 
 class Communicator:
-    """One rank's connection to a group of ranks. Calls are collective unless said otherwise: every rank makes them, in one order.
+    """One rank's connection to a group of ranks.
 
-    No call outlives its timeout by more than a second. The first error breaks a communicator for good.
+    Calls are collective unless said otherwise: every rank makes them, in one order. No call outlives its timeout by
+    more than a second. The first error breaks a communicator for good.
 
     Made by self(), local(), shm(), gloo(), connect(), mpi() or host(), by split() or dup() of another one, or by
     gradstep.torch.communicator() and gradstep.mpi4py.communicator(). These take, as far as it concerns them:
@@ -128,8 +129,9 @@ class Communicator:
         world_size: the number of ranks, >= 1. timeout: seconds, > 0, of every call.
         """
         options = _options(0, 1, timeout, reduction_order)
-        pointers = _native.create_local_communicators(context_pointer(context), options, integer("world_size", world_size))
-        return [cls(pointer) for pointer in pointers]
+        size = integer("world_size", world_size)
+        made = _native.create_local_communicators(context_pointer(context), options, size)
+        return [cls(pointer) for pointer in made]
 
     @classmethod
     def shm(
