@@ -24,6 +24,9 @@ untyped_calls_exclude = torch
 
 [mypy-gradstep.*]
 ignore_missing_imports = false
+
+[mypy-torch.distributed.checkpoint]
+implicit_reexport = true
 """
 PROGRAMS = {
     "numpy": [

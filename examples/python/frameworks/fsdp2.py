@@ -9,6 +9,7 @@ Muon needs whole matrices, which travel to the rank that steps them. Half-way th
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -71,7 +72,7 @@ def main() -> None:
     model, optimizers = make(mesh)
     # docs:begin load
     weights, states = get_state_dict(model, optimizers)
-    found = {"model": weights, "optimizers": states}
+    found: dict[str, Any] = {"model": weights, "optimizers": states}
     dcp.load(found, checkpoint_id=checkpoint)
     set_state_dict(model, optimizers, model_state_dict=found["model"], optim_state_dict=found["optimizers"])
     # docs:end load
