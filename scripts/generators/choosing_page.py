@@ -70,8 +70,7 @@ This page has what each rule costs and what has to be tuned. It cannot say which
 [rules.md](rules.md) has the formula of each, [shampoo.md](shampoo.md) those that keep matrices.
 
 - **There is a recipe** for your model, or one like it: take its rule and its numbers. A new rule costs new runs.
-- **There is none**: `adam` with `decay_mode="decoupled"` (AdamW), a warm-up and a cosine is what most others are
-  compared with.
+- **There is none**: `adamw` with a warm-up and a cosine is what most others are compared with.
 - **Memory decides**: one state instead of two (`lion`, `signum`, `muon`, `sgd` with momentum), or `state_dtype` bf16
   or int8 of the rule that you have, whose numbers stay as they are.
 - **Updates are expensive**, because batches are large or gradients take long: `muon` for matrices with `adam` for the

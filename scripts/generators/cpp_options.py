@@ -4,12 +4,13 @@
 argument has, and for each options struct an aggregate with bools, those enums, and the library's own defaults.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from c_headers import Enum, Struct, field_words, read, shared_prefix
 
 from generators.places import INCLUDE, ROOT, formatted
+from generators.words import capitalized
 
 OUTPUT = ROOT / "bindings" / "cpp" / "include" / "gradstep" / "options.hpp"
 HEAD = """\
@@ -54,27 +55,33 @@ LEFT_OUT = {"gradstep_status_code", "gradstep_parameter_flags", "gradstep_candid
             "gradstep_type_code", "gradstep_schedule_kind"}  # fmt: skip
 # Structs with texts, callbacks or tensors in them are written by hand.
 BY_HAND = {"gradstep_context_options", "gradstep_comm_options", "gradstep_step_options"}
-WORDS = {"adagrad": "AdaGrad", "rmsprop": "RmsProp"}
 # Fields that are arguments of what takes the options.
 HANDLES = {"gradstep_optimizer*"}
 
 
 def class_name(name: str) -> str:
-    words = name.removeprefix("gradstep_").split("_")
-    return "".join(WORDS.get(word) or word.capitalize() for word in words)
+    return capitalized(name.removeprefix("gradstep_"))
 
 
 def enumerator(word: str) -> str:
-    return "k" + "".join(part.capitalize() for part in word.lower().split("_"))
+    return f"k{capitalized(word)}"
+
+
+def old_enumerators(words: Iterable[str]) -> Iterator[str]:
+    """What enumerators were called before their words had capitals of their own; they go after 0.1."""
+    for word in words:
+        old = "k" + "".join(part.capitalize() for part in word.lower().split("_"))
+        if old != enumerator(word):
+            yield f'{old} [[deprecated("use {enumerator(word)}")]] = {enumerator(word)}'
 
 
 def enum_lines(found: Enum) -> Iterator[str]:
     prefix = shared_prefix(found.enumerators)
     yield ""
     yield f"enum class {class_name(found.name)} : std::int32_t {{"
-    for name in found.enumerators:
-        if not name.endswith("_INVALID"):
-            yield f"  {enumerator(name.removeprefix(prefix))} = {name},"
+    names = [name for name in found.enumerators if not name.endswith("_INVALID")]
+    yield from (f"  {enumerator(name.removeprefix(prefix))} = {name}," for name in names)
+    yield from (f"  {old}," for old in old_enumerators(name.removeprefix(prefix) for name in names))
     yield "};"
 
 

@@ -4,7 +4,7 @@
 
 from collections.abc import Iterator
 
-from generators.cpp_options import enumerator
+from generators.cpp_options import enumerator, old_enumerators
 from generators.places import ROOT, formatted
 from generators.rules import (
     Option,
@@ -79,7 +79,8 @@ def default(option: Option) -> tuple[str, str]:
 def rule_lines(rule: Rule) -> Iterator[str]:
     own, shared = own_options(rule), shared_options()
     for name, values in own_enums(rule).items():
-        named = ", ".join(f"{enumerator(word)} = {number}" for number, word in enumerate(values))
+        numbered = [f"{enumerator(word)} = {number}" for number, word in enumerate(values)]
+        named = ", ".join([*numbered, *old_enumerators(values)])
         yield f"\nenum class {capitalized(name)} : std::int32_t {{ {named} }};"
     yield f"\n/// {rule['name']}. Source: {rule['source']}."
     yield "///"

@@ -11,7 +11,8 @@ from generators.cpp_options import class_name
 from generators.places import INCLUDE, ROOT, formatted
 from generators.rules import capitalized as rule_name
 from generators.rust_rules import NAMES
-from generators.rust_types import capitalized, type_name
+from generators.rust_types import type_name
+from generators.words import capitalized
 
 BITS = ROOT / "tests" / "bits" / "field_tables.h"
 # The structs that are objects in the cases of tests/bits.

@@ -22,7 +22,7 @@ from generators.rules import (
     states_of,
     wrapped,
 )
-from generators.rust_types import capitalized as capitalized_in_rust
+from generators.words import capitalized as in_words
 
 HEAD_OF_RULES = HEAD.replace("@SOURCE@", "src/rules")
 
@@ -125,7 +125,7 @@ TYPES = {"number": "double", "flag": "boolean", "integer": "long"}
 def java_name(rule: Rule) -> str:
     """Rules that have a struct in C are called as in Rust: SgdOptions."""
     name: str = rule["name"]
-    return capitalized_in_rust(name) if name in HAND_WRITTEN else capitalized(name)
+    return in_words(name) if name in HAND_WRITTEN else capitalized(name)
 
 
 def type_of(option: Option) -> str:

@@ -3,7 +3,8 @@
 """docs/names.md: what each function of the C API is called in the other languages, read from the bindings' sources.
 
 A function has one name in all of them, in each one's casing. OTHER_NAMES has the cells where it is another one, and
-why; the page is not written while a binding uses a name that is not there.
+why; the page is not written while a binding uses a name that is not there. SPELLED and TYPES have calls and types that
+most languages name in their own way.
 """
 
 import re
@@ -11,10 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from c_headers import INLINE, Function, read
+from c_headers import INLINE, Enum, Function, read, shared_prefix
 
 from generators.choosing_page import paragraph
+from generators.cpp_options import LEFT_OUT as NO_ENUMS
+from generators.cpp_options import class_name
+from generators.java_options import java_name
 from generators.places import INCLUDE, ROOT
+from generators.rust_types import type_name
 
 OUTPUT = ROOT / "docs" / "names.md"
 BINDINGS = ROOT / "bindings"
@@ -65,6 +70,10 @@ OTHER_NAMES = {
     ("comm_status", "Julia"): ("broken_by", "`error` is a function of Base, which throws"),
     ("reducer_wait", "Java"): ("Reducer.await", "every object has a `wait`, of its monitor"),
     ("predict_costs", "Python"): ("plan.predict", "says the break-even bandwidths, too"),
+    ("predict_costs", "Rust"): ("CostOptions::predict", "a method of its options"),
+    ("predict_costs", "Java"): ("Cost.predict", "a function belongs to a class: that of its results"),
+    ("cost_options_measure", "Rust"): ("CostOptions::measure", "a method of the options that it fills in"),
+    ("cost_options_measure", "Java"): ("Cost.measure", "a function belongs to a class"),
     ("schedule_value", "C++"): ("Schedule::operator()", "a schedule is called"),
     ("schedule_value", "Julia"): ("(::Schedule)(t)", "a schedule is called"),
 }
@@ -92,6 +101,100 @@ FURTHER = {
         "Parameter::part_of",
         "Parameter.partOf",
         "setup(...; parts)",
+    ),
+}
+# Calls that several languages spell in their own way, by what C has: a cell for each language, and why.
+SPELLED = {
+    '`gradstep_comm_create`, engine "self"': (
+        (
+            "`Communicator`",
+            "`Communicator.self`",
+            "`Communicator::alone`",
+            "`Communicator.connect`",
+            "`self_communicator`",
+        ),
+        "`self` is a keyword in Rust; C++ and Java name the engine",
+    ),
+    "`gradstep_comm_create_local`": (
+        (
+            "`Communicator::local`",
+            "`Communicator.local`",
+            "`Communicator::local`",
+            "`Communicator.local`",
+            "`local_communicators`",
+        ),
+        "a function of Julia belongs to no type, and `local` is a keyword there",
+    ),
+    "`gradstep_comm_create_host`": (
+        (
+            "`Communicator::host`",
+            "`Communicator.host`",
+            "`Communicator::host`",
+            "`Communicator.host`",
+            "`host_communicator`",
+        ),
+        "a function of Julia belongs to no type",
+    ),
+    '`gradstep_comm_create`, engine "nccl"': (
+        ("`Communicator`", "`Communicator.nccl`", "`Communicator::connect`", "`Communicator.connect`", ""),
+        "the engine is an option; Julia's communicators are those of the host",
+    ),
+    "`gradstep_comm_create`, other engines": (
+        (
+            "`Communicator`",
+            "`Communicator.connect`, `Communicator.shm`, `Communicator.gloo`",
+            "`Communicator::connect`",
+            "`Communicator.connect`",
+            "`connect`",
+        ),
+        "a constructor in C++; Python has the options of an engine in a method for each",
+    ),
+    "`gradstep_optimizer_save_file`; other handles alike": (
+        ("`save_file`", "`save`", "`save`", "`save`", "`save`"),
+        "by path; `save` of C++ takes a stream",
+    ),
+    "`gradstep_optimizer_load_file`; other handles alike": (
+        ("`load_file`", "`load`", "`load`", "`load`", "`load!`"),
+        "by path; functions of Julia that change what they take end in `!`",
+    ),
+    "`gradstep_optimizer_save`; other handles alike": (
+        ("`save`", "`save`", "`save_to`", "`save`", "`save`"),
+        "by stream; Rust has no overloads",
+    ),
+    "`gradstep_optimizer_load`; other handles alike": (
+        ("`load`", "`load`", "`load_from`", "`load`", "`load!`"),
+        "by stream",
+    ),
+}
+# Types with several names. Java has no aliases: a renamed class breaks every program that uses it.
+TYPES = {
+    "`gradstep_comm_options`": (
+        (
+            "`CommOptions`, `ConnectOptions`",
+            "keyword arguments",
+            "`Connect`, `CommOptions`",
+            "`CommunicatorOptions`",
+            "keyword arguments",
+        ),
+        "C++ and Rust have a second type for ranks that are connected already; Java has no alias for another name",
+    ),
+    "`gradstep_comm_statistics`": (
+        (
+            "`CommStatistics`",
+            "`CommunicatorStatistics`",
+            "`CommStatistics`",
+            "`CommunicatorStatistics`",
+            "a named tuple",
+        ),
+        "Java has no alias; Python goes with it",
+    ),
+    "`gradstep_dtype`": (
+        ("`Dtype`", "that of the array", "`Dtype`", "`DType`", "that of the array"),
+        "Java has no alias",
+    ),
+    "`gradstep_option_kind`": (
+        ("`OptionKind`", "a word", "`OptionKind`", "`RuleDescription.Kind`", "a word"),
+        "a class inside the one that has it",
     ),
 }
 # What a language does by itself when a handle goes, and helpers that only C needs.
@@ -288,11 +391,32 @@ def plain(name: str) -> str:
 
 def check_further() -> None:
     """Each name stands in a source of its language."""
-    for names in FURTHER.values():
-        for language, name in zip(LANGUAGES, names, strict=True):
-            last = re.findall(r"\w+", name)[-1]
-            if not any(re.search(rf"\b{last}\b", file.read_text()) for file in language.files):
+    rows = [[code(name) for name in names] for names in FURTHER.values()]
+    rows += [list(names) for names, _ in (*SPELLED.values(), *TYPES.values())]
+    for language, each in (pair for row in rows for pair in zip(LANGUAGES, row, strict=True)):
+        for name in re.findall(r"`(.+?)`", each):
+            last = re.escape(re.findall(r"[\w!]+", name)[-1])
+            if not any(re.search(rf"\b{last}(?!\w)", file.read_text()) for file in language.files):
                 raise SystemExit(f"names_page: {language.title} has no {name}")
+
+
+def enums() -> Iterator[str]:
+    """A row for each enum: its name in C, that of the languages with types, its words."""
+    for each in read(INCLUDE):
+        if isinstance(each, Enum) and each.name not in NO_ENUMS and f"`{each.name}`" not in TYPES:
+            names = {class_name(each.name), type_name(each.name), java_name(each.name)}
+            if len(names) > 1:
+                raise SystemExit(f"names_page: {each.name} has several names: {', '.join(sorted(names))}")
+            prefix = shared_prefix(each.enumerators)
+            words = [word.removeprefix(prefix).lower() for word in each.enumerators if not word.endswith("_INVALID")]
+            yield f"| `{each.name}` | `{names.pop()}` | {', '.join(words)} |"
+
+
+def table(rows: dict[str, tuple[tuple[str, ...], str]]) -> Iterator[str]:
+    yield f"| C | {' | '.join(language.title for language in LANGUAGES)} | why |"
+    yield "|---" * (len(LANGUAGES) + 2) + "|"
+    for what, (names, why) in rows.items():
+        yield f"| {what} | {' | '.join(names)} | {why} |"
 
 
 def code(name: str) -> str:
@@ -306,8 +430,10 @@ def page() -> Iterator[str]:
     yield ""
     yield paragraph("""The name of each call of the C API in the other languages. A call has one name in all of them,
         in the language's own casing; [below](#other-names) are the exceptions, and why. A cell is empty where a
-        language makes no such call. Not listed are calls that have one name everywhere: constructors, `save` and
-        `load`. A row has at most two names of a language. [rules.md](rules.md) has the names of rules and options.""")
+        language makes no such call. A handle is made by the constructor of its type, an optimizer also by a function
+        ([by name](handles/optimizer.md#by-name)); communicators, `save` and `load` have
+        [several names](#other-names). A row has at most two names of a language. [rules.md](rules.md) has the names of
+        rules and options.""")
     titles = [language.title for language in LANGUAGES]
     listed = functions()
     known = {language.title: names_of(language, listed) for language in LANGUAGES}
@@ -324,7 +450,15 @@ def page() -> Iterator[str]:
     yield "|---" * (len(titles) + 1) + "|"
     for what, names in FURTHER.items():
         yield f"| {what} | {' | '.join(map(code, names))} |"
-    yield from ("", "## Other names", "", "| C | language | name | why |", "|---|---|---|---|")
+    yield from ("", "## Enums", "")
+    yield paragraph("""C++, Rust and Java have one name for each enum. `GRADSTEP_REDUCER_SPARSE_TOPK` of C is
+        `ReducerMode::kSparseTopK` in C++, `ReducerMode::SparseTopK` in Rust and `ReducerMode.SPARSE_TOPK` in Java.
+        Python takes the word as a string, `"sparse_topk"`, Julia as a symbol, `:sparse_topk`.""")
+    yield from ("", "| C | C++, Rust, Java | words |", "|---|---|---|", *enums())
+    yield from ("", "## Other names", "", "Calls:", "", *table(SPELLED))
+    yield from ("", "Types:", "", *table(TYPES))
+    yield from ("", "Calls that one language names in its own way:", "")
+    yield from ("| C | language | name | why |", "|---|---|---|---|")
     for (function, title), (name, why) in OTHER_NAMES.items():
         yield f"| `gradstep_{function}` | {title} | {code(name)} | {why} |"
 

@@ -20,6 +20,7 @@ from generators.rules import (
     wrapped,
 )
 from generators.rust_types import type_name
+from generators.words import capitalized as in_words
 
 OUTPUT = ROOT / "bindings" / "rust" / "gradstep" / "src" / "typed_rules.rs"
 HEAD = """\
@@ -58,6 +59,12 @@ impl crate::options::Field for {name} {{
         self as i32
     }}
 }}"""
+OLD_VARIANT = """
+impl {name} {{
+    /// The old name of [`Self::{variant}`].
+    #[deprecated(note = "use {variant}")]
+    pub const {old}: Self = Self::{variant};
+}}"""
 TYPES = {"number": "f64", "flag": "bool", "integer": "i64"}
 # Types that the crate does not call as the others do.
 NAMES = {"RMSProp": "RmsProp", "SGD": "Sgd"}
@@ -80,8 +87,11 @@ def rule_lines(rule: Rule) -> Iterator[str]:
     for name, values in own_enums(rule).items():
         if name in public_enums():
             continue
-        variants = "\n".join(f"    /// `{word}`.\n    {capitalized(word)}," for word in values)
+        variants = "\n".join(f"    /// `{word}`.\n    {in_words(word)}," for word in values)
         yield ENUM.format(rule=rust_name(rule), name=capitalized(name), variants=variants)
+        for old, variant in ((capitalized(word), in_words(word)) for word in values):
+            if old != variant:
+                yield OLD_VARIANT.format(name=capitalized(name), variant=variant, old=old)
     yield ""
     required = ", ".join(option.name for option in own_options(rule) if option.default is None)
     yield "rule! {"

@@ -13,6 +13,7 @@ from c_headers import Declaration, Enum, Struct, field_words, member_comments, r
 from generators.cpp_options import BY_HAND, LEFT_OUT
 from generators.places import INCLUDE, ROOT
 from generators.rules import wrapped
+from generators.words import capitalized
 
 OUTPUT = ROOT / "bindings" / "rust" / "gradstep" / "src" / "c_types.rs"
 HEAD = """\
@@ -28,20 +29,13 @@ use crate::options::{Candidates, c_enum, options};
 
 """
 # What is not called by the words of C.
-NAMES = {
+NAMES = {"gradstep_shampoo_options": "Shampoo"}
+# Aliases of what was called in another way before; they go after 0.1.
+OLD_NAMES = {
     "gradstep_accumulation_mode": "Mode",
     "gradstep_accumulation_trigger": "Trigger",
     "gradstep_nonfinite_policy": "NonFinite",
     "gradstep_sgd_first_step": "FirstStep",
-    "gradstep_shampoo_options": "Shampoo",
-}
-WORDS = {
-    "adagrad": "AdaGrad",
-    "bfloat16": "BFloat16",
-    "nway": "NWay",
-    "powersgd": "PowerSgd",
-    "rmsprop": "RmsProp",
-    "topk": "TopK",
 }
 # Rules that are made by their names, as the others of src/rules: rust_rules.py writes their builders.
 RULES = {f"gradstep_{rule}_options" for rule in ("sgd", "rmsprop", "adagrad", "adam")}
@@ -49,10 +43,6 @@ RECORDS = {"gradstep_cost", "gradstep_memory"}
 # Fields that the builders do not have: they are set by what takes the options.
 NOT_BUILT = {"gradstep_dtype", "const gradstep_schedule*", "gradstep_optimizer*"}
 TYPES = {"double": "f64", "int64_t": "i64", "int32_t": "i32"}
-
-
-def capitalized(name: str) -> str:
-    return "".join(WORDS.get(word) or word.capitalize() for word in name.lower().split("_"))
 
 
 def type_name(c_name: str) -> str:
@@ -97,6 +87,10 @@ def enum_lines(found: Enum) -> Iterator[str]:
         yield f"        {capitalized(word)} = {name},"
     yield "    }"
     yield "}"
+    if old := OLD_NAMES.get(found.name):
+        yield f"/// The old name of [`{type_name(found.name)}`]."
+        yield f'#[deprecated(note = "use {type_name(found.name)}")]'
+        yield f"pub type {old} = {type_name(found.name)};"
 
 
 def option_type(struct: str, name: str, c_type: str, word: str | None) -> str:

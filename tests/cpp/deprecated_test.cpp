@@ -39,5 +39,15 @@ TEST(CppDeprecated, AnOldNameDoesWhatTheNewOneDoes) {
   EXPECT_TRUE((std::is_same_v<RmspropOptions, RmsPropOptions> && std::is_same_v<AdagradOptions, AdaGradOptions>));
 }
 
+TEST(CppDeprecated, AnOldEnumeratorIsTheNewOne) {
+  EXPECT_TRUE(ReducerMode::kBfloat16 == ReducerMode::kBFloat16 && ReducerMode::kSparseTopk == ReducerMode::kSparseTopK);
+  EXPECT_TRUE(ReducerMode::kAdasumNway == ReducerMode::kAdasumNWay && ReducerMode::kPowersgd == ReducerMode::kPowerSgd);
+  EXPECT_TRUE(GraftType::kAdagrad == GraftType::kAdaGrad && GraftType::kRmsprop == GraftType::kRmsProp);
+  EXPECT_TRUE(GraftType::kAdagradNormalized == GraftType::kAdaGradNormalized);
+  EXPECT_TRUE(GraftType::kRmspropNormalized == GraftType::kRmsPropNormalized);
+  EXPECT_TRUE(MarsForm::kAdamw == MarsForm::kAdamW && ScheduleFreeInner::kAdamw == ScheduleFreeInner::kAdamW);
+  EXPECT_TRUE(ScheduleFreeInner::kRadam == ScheduleFreeInner::kRAdam);
+}
+
 }  // namespace
 }  // namespace gradstep

@@ -212,7 +212,7 @@ TEST(CppHowTo, ASparseReducerSendsTheLargest) {
     const gradstep::ConstTensorList grads{gradient};
     const auto optimizer = sgd(context);
     // docs:begin sparse
-    const gradstep::Reducer reducer(context, comm, {.mode = gradstep::ReducerMode::kSparseTopk, .sparsity = 0.25},
+    const gradstep::Reducer reducer(context, comm, {.mode = gradstep::ReducerMode::kSparseTopK, .sparsity = 0.25},
                                     kModel);
     gradstep::Updater updater(context, optimizer, nullptr, &reducer);
     updater.push(params, grads);

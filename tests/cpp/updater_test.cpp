@@ -110,13 +110,13 @@ TEST(CppUpdater, AReducersWindowIsPushedOneGradientAtATime) {
 TEST(CppUpdater, AResidualIsSeenAndSaved) {
   const Context context;
   auto comms = Communicator::local(context, 1);
-  Reducer reducer(context, comms[0], {.mode = ReducerMode::kSparseTopk, .sparsity = 0.5}, kModel);
+  Reducer reducer(context, comms[0], {.mode = ReducerMode::kSparseTopK, .sparsity = 0.5}, kModel);
   const std::vector<float> gradient{1, 4};
   reducer.reduce(ConstTensorList{gradient});
   EXPECT_EQ(reducer.residual(0).as<const float>()[0], 1);
   std::stringstream stream;
   reducer.save(stream);
-  Reducer loaded(context, comms[0], {.mode = ReducerMode::kSparseTopk, .sparsity = 0.5}, kModel);
+  Reducer loaded(context, comms[0], {.mode = ReducerMode::kSparseTopK, .sparsity = 0.5}, kModel);
   loaded.load(stream);
   EXPECT_EQ(loaded.residual(0).as<const float>()[0], 1);
 }

@@ -24,19 +24,34 @@ untyped_calls_exclude = torch
 
 [mypy-gradstep.*]
 ignore_missing_imports = false
+
+[mypy-torch.distributed.checkpoint]
+implicit_reexport = true
 """
 PROGRAMS = {
     "numpy": [
         "first_step/first_step.py",
         "how_to/own_shards.py",
+        "how_to/own_transport.py",
         "how_to/resume_elsewhere.py",
         "how_to/sparse_sync.py",
     ],
     "jax": ["jax_recipe/jax_recipe.py", "optax_training/optax_training.py"],
-    "torch": ["torch_training/torch_training.py", "frameworks/zero1.py", "frameworks/torchrun_ddp.py"],
+    "torch": [
+        "torch_training/torch_training.py",
+        "how_to/mixed_precision.py",
+        "frameworks/zero1.py",
+        "frameworks/zero2.py",
+        "frameworks/fsdp2.py",
+        "frameworks/torchrun_ddp.py",
+    ],
     "flax": ["model_libraries/with_nnx.py"],
+    "equinox": ["model_libraries/with_equinox.py"],
     "keras": ["model_libraries/with_keras.py"],
     "transformers": ["frameworks/with_trainer.py"],
+    "accelerate": ["frameworks/with_accelerate.py"],
+    "pytorch_lightning": ["frameworks/with_lightning.py"],
+    "ray": ["frameworks/with_ray_train.py"],
 }
 
 

@@ -82,14 +82,15 @@ class CommunicatorStatistics(NamedTuple):
 
 
 class Communicator:
-    """One rank's end of a group. Calls are collective unless said otherwise: every rank makes them, in one order.
+    """One rank's connection to a group of ranks.
 
-    No call outlives its timeout by more than a second. The first error breaks a communicator for good.
+    Calls are collective unless said otherwise: every rank makes them, in one order. No call outlives its timeout by
+    more than a second. The first error breaks a communicator for good.
 
     Made by self(), local(), shm(), gloo(), connect(), mpi() or host(), by split() or dup() of another one, or by
     gradstep.torch.communicator() and gradstep.mpi4py.communicator(). These take, as far as it concerns them:
 
-    rank: this end's index, 0 <= rank < world_size. world_size: the number of ranks, >= 1.
+    rank: this communicator's index, 0 <= rank < world_size. world_size: the number of ranks, >= 1.
     store: where the ranks meet: a directory that all of them share (its path), the bytes of unique_id(), or a Store.
     timeout: seconds, > 0, in steps of a millisecond; of every call.
     network_interface: its name or address; None = the one of the host's name, else loopback. Where that is loopback,
@@ -123,13 +124,14 @@ class Communicator:
     def local(
         cls, world_size: int, timeout: float = 30.0, *, reduction_order: str = "rank", context: Context | None = None
     ) -> list["Communicator"]:
-        """Connected ends, one for each thread that plays a rank. Not collective.
+        """One communicator for each thread (rank). Not collective.
 
-        world_size: the number of ends, >= 1. timeout: seconds, > 0, of every call.
+        world_size: the number of ranks, >= 1. timeout: seconds, > 0, of every call.
         """
         options = _options(0, 1, timeout, reduction_order)
-        ends = _native.create_local_communicators(context_pointer(context), options, integer("world_size", world_size))
-        return [cls(end) for end in ends]
+        size = integer("world_size", world_size)
+        made = _native.create_local_communicators(context_pointer(context), options, size)
+        return [cls(pointer) for pointer in made]
 
     @classmethod
     def shm(

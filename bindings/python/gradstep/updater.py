@@ -156,9 +156,10 @@ class Updater(SavedState):
         return applied
 
     def recover(self, comm: Communicator | None, parameters: Arrays) -> None:
-        """Continues over a new communicator after a failure: all ranks take the state of the furthest. Collective.
+        """Continues over a new communicator: survivors, ranks that stay, newcomers. Collective among them.
 
-        None only drops the reducer.
+        All ranks take the state of the furthest. None: this rank goes on alone, without a reducer, and sharded state is
+        gathered with the ranks that recover then.
         """
         arrays = self._optimizer._ordered("params", parameters)
         self._handle.call(_native.updater_recover, None if comm is None else comm._pointer, arrays)

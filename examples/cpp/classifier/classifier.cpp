@@ -90,8 +90,7 @@ std::string train(const gradstep::Context& context, gradstep::Communicator& comm
   // docs:begin handles
   const gradstep::Parameters parameters = {{.name = "weight", .shape = {kClasses, 2}},
                                            {.name = "bias", .shape = {kClasses}, .group = 1}};
-  auto adamw = gradstep::Optimizer::adam(
-      context, {.learning_rate = 0.1, .weight_decay = 0.01, .decoupled_weight_decay = true}, parameters);
+  gradstep::Optimizer adamw(context, gradstep::AdamWOptions{.learning_rate = 0.1, .weight_decay = 0.01}, parameters);
   adamw.set_value("weight_decay", 0, /*group=*/1);
   const gradstep::Accumulator accumulator(context, {.mode = gradstep::AccumulationMode::kMean, .steps = 2}, parameters);
   const gradstep::Reducer reducer(context, comm, {}, parameters);

@@ -31,8 +31,8 @@ void train_by_gradstep(torch::nn::Sequential& model) {
   const gradstep::Context context;
   const gradstep::TensorList params = gradstep::tensors_of(model->parameters());
   const gradstep::Parameters parameters = gradstep::parameters_of(model->named_parameters());
-  auto adamw = gradstep::Optimizer::adam(
-      context, {.learning_rate = kLearningRate, .weight_decay = 0.01, .decoupled_weight_decay = true}, parameters);
+  gradstep::Optimizer adamw(context, gradstep::AdamWOptions{.learning_rate = kLearningRate, .weight_decay = 0.01},
+                            parameters);
   const gradstep::Accumulator accumulator(context, {.mode = gradstep::AccumulationMode::kMean, .steps = kMicroBatches},
                                           parameters);
   gradstep::Updater updater(context, adamw, &accumulator, nullptr, {.max_norm = kMaxNorm});

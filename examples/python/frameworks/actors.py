@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: actors.py
 
-Actors, as of Ray: a driver starts workers, calls their methods and carries values between them. One worker makes an id,
-whose bytes the driver hands to all: that is the whole rendezvous.
+Actors, which are processes of this program, not Ray's: a driver starts workers, calls their methods and carries values
+between them. One worker makes an id, whose bytes the driver hands to all: that is the whole rendezvous. With Ray write
+ray.remote(Worker).remote() for Actor(Worker), and ray.get(actor.make_id.remote()) for actor.call("make_id")().
 """
 
 import multiprocessing
@@ -42,7 +43,7 @@ class Worker:
 
 
 class Actor:
-    """What ray.remote(Worker).remote() would give: an object in a process of its own."""
+    """An object in a process of its own, started by multiprocessing."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         context = multiprocessing.get_context("spawn")

@@ -9,13 +9,14 @@ Muon needs whole matrices, which travel to the rank that steps them. Half-way th
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from digits import batches, make_model, report
 from torch.distributed.checkpoint.state_dict import get_state_dict, set_state_dict
-from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import fully_shard
 
 import gradstep.torch
@@ -23,7 +24,7 @@ import gradstep.torch
 STEPS = 60
 
 
-def make(mesh: dist.device_mesh.DeviceMesh) -> tuple[torch.nn.Module, list[torch.optim.Optimizer]]:
+def make(mesh: DeviceMesh) -> tuple[torch.nn.Module, list[gradstep.torch.Optimizer]]:
     # docs:begin fsdp2
     model = make_model()
     for layer in model:
@@ -31,13 +32,16 @@ def make(mesh: dist.device_mesh.DeviceMesh) -> tuple[torch.nn.Module, list[torch
     fully_shard(model, mesh=mesh)
     matrices = [p for p in model.parameters() if p.ndim == 2]
     others = [p for p in model.parameters() if p.ndim != 2]
-    optimizers = [gradstep.torch.Muon(matrices, lr=0.02), gradstep.torch.AdamW(others, lr=3e-3)]
+    optimizers: list[gradstep.torch.Optimizer] = [
+        gradstep.torch.Muon(matrices, lr=0.02),
+        gradstep.torch.AdamW(others, lr=3e-3),
+    ]
     # docs:end fsdp2
     return model, optimizers
 
 
 def train(
-    model: torch.nn.Module, optimizers: list[torch.optim.Optimizer], data: list[tuple[torch.Tensor, torch.Tensor]]
+    model: torch.nn.Module, optimizers: list[gradstep.torch.Optimizer], data: list[tuple[torch.Tensor, torch.Tensor]]
 ) -> None:
     # docs:begin train
     for x, y in data:
@@ -68,7 +72,7 @@ def main() -> None:
     model, optimizers = make(mesh)
     # docs:begin load
     weights, states = get_state_dict(model, optimizers)
-    found = {"model": weights, "optimizers": states}
+    found: dict[str, Any] = {"model": weights, "optimizers": states}
     dcp.load(found, checkpoint_id=checkpoint)
     set_state_dict(model, optimizers, model_state_dict=found["model"], optim_state_dict=found["optimizers"])
     # docs:end load

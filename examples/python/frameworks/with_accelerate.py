@@ -10,6 +10,7 @@ import gc
 import torch
 from accelerate import Accelerator
 from digits import BATCH, load, make_model, report
+from torch.nn.parallel import DistributedDataParallel
 
 import gradstep.torch
 
@@ -21,10 +22,10 @@ def main() -> None:
     loader = torch.utils.data.DataLoader(load()[0], BATCH // 4, shuffle=True, drop_last=True)
     # docs:begin accelerate
     accelerator = Accelerator(cpu=True, gradient_accumulation_steps=4)
-    model = make_model()
+    model: torch.nn.Module = make_model()
     optimizer = gradstep.torch.AdamW(model.parameters(), lr=3e-3)
     model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
-    if accelerator.num_processes > 1:  # the model is a DistributedDataParallel then
+    if isinstance(model, DistributedDataParallel):  # with several processes
         model.register_comm_hook(None, gradstep.torch.comm_hook(model, mode="half"))
     for _ in range(EPOCHS):
         for x, y in loader:

@@ -8,6 +8,7 @@ PyTorch Lightning: gradstep's optimizer, and a callback that has DistributedData
 import logging
 import os
 import warnings
+from typing import Any
 
 import pytorch_lightning as lightning
 import torch
@@ -35,7 +36,7 @@ class Digits(lightning.LightningModule):
 class CommHook(lightning.Callback):
     """Lightning's own ddp_comm_hook is for CUDA only, and made before the ranks have met."""
 
-    def __init__(self, **options) -> None:
+    def __init__(self, **options: Any) -> None:
         self._options = options
 
     def on_train_start(self, trainer: lightning.Trainer, _: lightning.LightningModule) -> None:

@@ -13,6 +13,7 @@ import ray.train
 import torch
 from digits import accuracy, batches, digest, make_model
 from ray.train.torch import TorchConfig, TorchTrainer, prepare_model
+from torch.nn.parallel import DistributedDataParallel
 
 import gradstep.torch
 
@@ -22,7 +23,8 @@ WORKERS, STEPS = 2, 100
 # docs:begin worker
 def train() -> None:
     context = ray.train.get_context()
-    model = prepare_model(make_model())  # a DistributedDataParallel
+    model = prepare_model(make_model())
+    assert isinstance(model, DistributedDataParallel)  # with several workers
     model.register_comm_hook(None, gradstep.torch.comm_hook(model, mode="half"))
     optimizer = gradstep.torch.AdamW(model.parameters(), lr=3e-3)
     for x, y in batches(STEPS, context.get_world_rank(), context.get_world_size()):
@@ -50,6 +52,7 @@ def main() -> None:
         )
         found = trainer.fit()
         # docs:end trainer
+    assert found.metrics is not None
     for rank, (right, bits) in enumerate(found.metrics["results"]):
         print(f"rank {rank} of {WORKERS}: accuracy {right:.3f}, digest {bits}")
     ray.shutdown()

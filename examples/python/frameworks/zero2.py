@@ -26,6 +26,7 @@ def main() -> None:
     updater = gradstep.Updater(optimizer, reducer=reducer, max_norm=1.0)
 
     def leave(index: int, p: torch.Tensor) -> None:
+        assert p.grad is not None
         reducer.push(index, p.grad)  # copies it; the bucket leaves when it is full
         p.grad = None
 

@@ -18,6 +18,7 @@ def main() -> None:
     optimizer = gradstep.torch.AdamW(model.parameters(), lr=0.1)
     scaler = torch.amp.GradScaler("cpu")  # on a GPU "cuda" here and below, and torch.float16
     # docs:end scaler
+    step = 0
     model.weight.register_hook(
         lambda gradient: torch.full_like(gradient, torch.inf) if step == OVERFLOW_AT else gradient
     )

@@ -5,6 +5,7 @@
 import multiprocessing
 import time
 from multiprocessing.connection import Connection
+from multiprocessing.queues import SimpleQueue
 
 import numpy as np
 from ranks import run
@@ -50,7 +51,7 @@ def train(comm: gradstep.Communicator) -> bytes:
     return parameters[0].tobytes()
 
 
-def work(rank: int, pipes: list[Connection], results) -> None:
+def work(rank: int, pipes: list[Connection], results: SimpleQueue[bytes]) -> None:
     # docs:begin lend
     comm = gradstep.Communicator.host(Star(rank, RANKS, pipes))
     # docs:end lend
@@ -59,7 +60,7 @@ def work(rank: int, pipes: list[Connection], results) -> None:
 
 def main() -> None:
     context = multiprocessing.get_context("spawn")
-    results = context.SimpleQueue()
+    results: SimpleQueue[bytes] = context.SimpleQueue()
     ends = [context.Pipe() for _ in range(1, RANKS)]
     pipes = [[end for end, _ in ends], *([end] for _, end in ends)]
     processes = [context.Process(target=work, args=(rank, pipes[rank], results)) for rank in range(RANKS)]

@@ -21,8 +21,8 @@ def run(world_size: int, body: Callable[[gradstep.Communicator], Any]) -> list[A
             failures.append(failure)
             comm.abort()  # peers need not wait for it
 
-    ends = gradstep.Communicator.local(world_size)
-    threads = [threading.Thread(target=call, args=(rank, comm)) for rank, comm in enumerate(ends)]
+    comms = gradstep.Communicator.local(world_size)
+    threads = [threading.Thread(target=call, args=(rank, comm)) for rank, comm in enumerate(comms)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -28,7 +28,7 @@ def train(make) -> float:
 def main() -> None:
     # docs:begin optimizers
     def adamw(parameters):
-        return gradstep.Adam(parameters, decoupled_weight_decay=True, **RECIPE)
+        return gradstep.AdamW(parameters, **RECIPE)
 
     def shampoo(parameters):
         return gradstep.Shampoo.from_adamw(parameters, **RECIPE, preconditioning_compute_steps=10)

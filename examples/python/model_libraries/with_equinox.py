@@ -26,8 +26,8 @@ def main() -> None:
 
     @eqx.filter_jit
     def step(model: eqx.nn.MLP, state: Any, x: jax.Array, y: jax.Array) -> tuple[eqx.nn.MLP, Any]:
-        def loss(model: eqx.nn.MLP) -> Any:
-            return optax.softmax_cross_entropy_with_integer_labels(jax.vmap(model)(x), y).mean()
+        def loss(model: eqx.nn.MLP) -> jax.Array:
+            return jnp.mean(optax.softmax_cross_entropy_with_integer_labels(jax.vmap(model)(x), y))
 
         grads = eqx.filter_grad(loss)(model)
         updates, state = optimizer.update(grads, state, eqx.filter(model, eqx.is_inexact_array))

@@ -186,10 +186,10 @@ def length_of(index: int, comm: gradstep.Communicator) -> int:
 def check_ranks(text: Text, windows: int = 6) -> bool:
     """Two ranks with two micro-batches each against one with the same four: the same mean over characters."""
     first, second, alone = (make_model(text) for _ in range(3))
-    ends = gradstep.Communicator.local(2, timeout=300.0)
+    comms = gradstep.Communicator.local(2, timeout=300.0)
     threads = [
         threading.Thread(target=train_rank, args=(model, text, comm, windows, 2))
-        for model, comm in zip((first, second), ends, strict=True)
+        for model, comm in zip((first, second), comms, strict=True)
     ]
     for thread in threads:
         thread.start()

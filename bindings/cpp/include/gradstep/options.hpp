@@ -113,17 +113,21 @@ enum class BiasCorrection : std::int32_t {
 enum class ReducerMode : std::int32_t {
   kDense = GRADSTEP_REDUCER_DENSE,
   kHalf = GRADSTEP_REDUCER_HALF,
-  kBfloat16 = GRADSTEP_REDUCER_BFLOAT16,
+  kBFloat16 = GRADSTEP_REDUCER_BFLOAT16,
   kSparseThreshold = GRADSTEP_REDUCER_SPARSE_THRESHOLD,
-  kSparseTopk = GRADSTEP_REDUCER_SPARSE_TOPK,
+  kSparseTopK = GRADSTEP_REDUCER_SPARSE_TOPK,
   kAdasumTree = GRADSTEP_REDUCER_ADASUM_TREE,
-  kAdasumNway = GRADSTEP_REDUCER_ADASUM_NWAY,
-  kPowersgd = GRADSTEP_REDUCER_POWERSGD,
+  kAdasumNWay = GRADSTEP_REDUCER_ADASUM_NWAY,
+  kPowerSgd = GRADSTEP_REDUCER_POWERSGD,
   kAuto = GRADSTEP_REDUCER_AUTO,
   kInt8 = GRADSTEP_REDUCER_INT8,
   kInt4 = GRADSTEP_REDUCER_INT4,
   kFp8E4m3 = GRADSTEP_REDUCER_FP8_E4M3,
   kFp8E5m2 = GRADSTEP_REDUCER_FP8_E5M2,
+  kBfloat16 [[deprecated("use kBFloat16")]] = kBFloat16,
+  kSparseTopk [[deprecated("use kSparseTopK")]] = kSparseTopK,
+  kAdasumNway [[deprecated("use kAdasumNWay")]] = kAdasumNWay,
+  kPowersgd [[deprecated("use kPowerSgd")]] = kPowerSgd,
 };
 
 enum class HalfSum : std::int32_t {
@@ -201,13 +205,17 @@ enum class AdaptiveClipUnits : std::int32_t {
 
 enum class GraftType : std::int32_t {
   kSgd = GRADSTEP_GRAFT_TYPE_SGD,
-  kAdagrad = GRADSTEP_GRAFT_TYPE_ADAGRAD,
-  kRmsprop = GRADSTEP_GRAFT_TYPE_RMSPROP,
-  kRmspropNormalized = GRADSTEP_GRAFT_TYPE_RMSPROP_NORMALIZED,
+  kAdaGrad = GRADSTEP_GRAFT_TYPE_ADAGRAD,
+  kRmsProp = GRADSTEP_GRAFT_TYPE_RMSPROP,
+  kRmsPropNormalized = GRADSTEP_GRAFT_TYPE_RMSPROP_NORMALIZED,
   kSqrtN = GRADSTEP_GRAFT_TYPE_SQRT_N,
-  kAdagradNormalized = GRADSTEP_GRAFT_TYPE_ADAGRAD_NORMALIZED,
+  kAdaGradNormalized = GRADSTEP_GRAFT_TYPE_ADAGRAD_NORMALIZED,
   kAdam = GRADSTEP_GRAFT_TYPE_ADAM,
   kNone = GRADSTEP_GRAFT_TYPE_NONE,
+  kAdagrad [[deprecated("use kAdaGrad")]] = kAdaGrad,
+  kRmsprop [[deprecated("use kRmsProp")]] = kRmsProp,
+  kRmspropNormalized [[deprecated("use kRmsPropNormalized")]] = kRmsPropNormalized,
+  kAdagradNormalized [[deprecated("use kAdaGradNormalized")]] = kAdaGradNormalized,
 };
 
 enum class RootMethod : std::int32_t {

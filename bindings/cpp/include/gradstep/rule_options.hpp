@@ -1439,7 +1439,7 @@ struct NovogradOptions {
   }
 };
 
-enum class MarsForm : std::int32_t { kAdamw = 0, kLion = 1 };
+enum class MarsForm : std::int32_t { kAdamW = 0, kLion = 1, kAdamw [[deprecated("use kAdamW")]] = kAdamW };
 
 /// mars. Source: Yuan et al. 2024, MARS: Unleashing the Power of Variance Reduction, algorithms 1 and 2; the numbers of
 /// pytorch_optimizer.
@@ -1459,7 +1459,7 @@ struct MarsOptions {
   double gamma = 0.025;     ///< how much of the gradient's change is added to it; >= 0, default 0.025
   double epsilon = 1e-8;    ///< keeps the denominator from zero; of form adamw; >= 0, default 1e-8
   double weight_decay = 0;  ///< learning_rate * weight_decay * p is subtracted from p; >= 0, default 0
-  MarsForm form = MarsForm::kAdamw;  ///< adamw or lion: the rule that gets the gradient
+  MarsForm form = MarsForm::kAdamW;  ///< adamw or lion: the rule that gets the gradient
   bool maximize = false;
   bool master_weights = false;
   StateDtype state_dtype = StateDtype::kNative;
@@ -1580,7 +1580,13 @@ struct SophiaOptions {
   }
 };
 
-enum class ScheduleFreeInner : std::int32_t { kAdamw = 0, kSgd = 1, kRadam = 2 };
+enum class ScheduleFreeInner : std::int32_t {
+  kAdamW = 0,
+  kSgd = 1,
+  kRAdam = 2,
+  kAdamw [[deprecated("use kAdamW")]] = kAdamW,
+  kRadam [[deprecated("use kRAdam")]] = kRAdam
+};
 
 /// schedule_free. Source: Defazio et al. 2024, The Road Less Scheduled, algorithm 1; the numbers of schedulefree, and
 /// of optax with its schedule for the weights as weight_rate.
@@ -1604,7 +1610,7 @@ struct ScheduleFreeOptions {
   double warmup_steps = 0;  ///< steps in which the learning rate grows from 0; in [0, 1000000000), whole, default 0
   double weight_power = 0;  ///< r: a step weighs (t+1)^r; >= 0, default 0
   double rate_power = 2;    ///< a step weighs its largest learning rate so far to this power; >= 0, default 2
-  ScheduleFreeInner inner = ScheduleFreeInner::kAdamw;  ///< adamw, sgd or radam: the rule that gives the direction
+  ScheduleFreeInner inner = ScheduleFreeInner::kAdamW;  ///< adamw, sgd or radam: the rule that gives the direction
   bool waits = true;  ///< inner radam: nothing moves while the variance is unknown (silent_sgd_phase); default true
   bool maximize = false;
   bool master_weights = false;

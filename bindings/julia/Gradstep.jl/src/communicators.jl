@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 
 """
-One rank's end of a group of ranks, which are counted from 0. Calls are collective unless said otherwise: every rank makes
-them, in one order. No call outlives its timeout by more than a second, and the first error breaks a communicator for good.
+One rank's connection to a group of ranks, which are counted from 0. Calls are collective unless said otherwise: every rank
+makes them, in one order. No call outlives its timeout by more than a second, and the first error breaks a communicator for good.
 
 Made by `self_communicator`, `local_communicators`, `connect`, `mpi_communicator` and `host_communicator`, or of another
 one by `split` and `dup`.

@@ -72,8 +72,9 @@ end
 """
     recover!(updater, comm, model)
 
-Goes on with the ranks of a new communicator after a failure; `nothing` for `comm` only drops the reducer. Collective among the
-ranks of `comm`; docs/failure.md says what is recovered.
+Continues over a new communicator: survivors, ranks that stay, newcomers. Collective among them. `nothing` for `comm`: this rank
+goes on alone, without a reducer, and sharded state is gathered with the ranks that recover then. docs/failure.md says what is
+recovered.
 """
 function recover!(updater::Updater, comm::Union{Nothing, Communicator}, model)
     alone(updater.handle, handle_of(comm)) do pointer, comm_pointer

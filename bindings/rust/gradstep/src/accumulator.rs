@@ -5,9 +5,9 @@
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut};
 
-use crate::c_types::AccumulatorOptions;
 #[cfg(doc)]
-use crate::c_types::Trigger;
+use crate::c_types::AccumulationTrigger;
+use crate::c_types::AccumulatorOptions;
 use crate::context::Context;
 #[cfg(doc)]
 use crate::error::Error;
@@ -49,7 +49,8 @@ impl Accumulator {
         Self::create(context, options, None, None, parameters)
     }
 
-    /// As [`Accumulator::new`] with sums of f32 or f64, and for [`Trigger::Schedule`] the lengths of windows.
+    /// As [`Accumulator::new`] with sums of f32 or f64, and for [`AccumulationTrigger::Schedule`] the lengths of
+    /// windows.
     ///
     /// # Errors
     /// As [`Accumulator::new`].

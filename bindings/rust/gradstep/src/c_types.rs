@@ -10,7 +10,7 @@ use crate::options::{Candidates, c_enum, options};
 
 c_enum! {
     /// `gradstep_accumulation_mode` of accumulator.h.
-    Mode {
+    AccumulationMode {
         /// a += g / K.
         MeanEach = GRADSTEP_ACCUMULATE_MEAN_EACH,
         /// a += g.
@@ -23,9 +23,12 @@ c_enum! {
         Weighted = GRADSTEP_ACCUMULATE_WEIGHTED,
     }
 }
+/// The old name of [`AccumulationMode`].
+#[deprecated(note = "use AccumulationMode")]
+pub type Mode = AccumulationMode;
 c_enum! {
     /// `gradstep_accumulation_trigger` of accumulator.h.
-    Trigger {
+    AccumulationTrigger {
         /// K = steps micro-batches.
         Steps = GRADSTEP_TRIGGER_STEPS,
         /// K = the schedule's value at the number of finished windows, rounded to nearest.
@@ -36,9 +39,12 @@ c_enum! {
         Manual = GRADSTEP_TRIGGER_MANUAL,
     }
 }
+/// The old name of [`AccumulationTrigger`].
+#[deprecated(note = "use AccumulationTrigger")]
+pub type Trigger = AccumulationTrigger;
 c_enum! {
     /// `gradstep_nonfinite_policy` of accumulator.h.
-    NonFinite {
+    NonfinitePolicy {
         /// Infinities and NaNs are summed like any number.
         None = GRADSTEP_NONFINITE_NONE,
         /// As NONE, and gradstep_accumulator_norm of the window says NaN or infinity.
@@ -48,6 +54,9 @@ c_enum! {
         Skip = GRADSTEP_NONFINITE_SKIP,
     }
 }
+/// The old name of [`NonfinitePolicy`].
+#[deprecated(note = "use NonfinitePolicy")]
+pub type NonFinite = NonfinitePolicy;
 c_enum! {
     /// `gradstep_reduce_op` of comm.h.
     ReduceOp {
@@ -145,13 +154,16 @@ c_enum! {
 }
 c_enum! {
     /// `gradstep_sgd_first_step` of optimizer.h.
-    FirstStep {
+    SgdFirstStep {
         /// SINGA: the buffer starts at 0 and the first gradient is dampened too.
         Dampen = GRADSTEP_SGD_FIRST_STEP_DAMPEN,
         /// PyTorch: the first gradient is copied into the buffer.
         Copy = GRADSTEP_SGD_FIRST_STEP_COPY,
     }
 }
+/// The old name of [`SgdFirstStep`].
+#[deprecated(note = "use SgdFirstStep")]
+pub type FirstStep = SgdFirstStep;
 c_enum! {
     /// `gradstep_bias_correction` of optimizer.h.
     BiasCorrection {
@@ -475,11 +487,11 @@ options! {
     /// `gradstep_accumulator_options` of accumulator.h.
     AccumulatorOptions => gradstep_accumulator_options by gradstep_accumulator_options_init {
         /// Default MEAN_EACH.
-        mode: Mode,
+        mode: AccumulationMode,
         /// Default STEPS.
-        trigger: Trigger,
+        trigger: AccumulationTrigger,
         /// Default NONE.
-        nonfinite: NonFinite,
+        nonfinite: NonfinitePolicy,
         /// K >= 1 for STEPS; default 1.
         steps: i64,
         /// Above 0 for MIN_WEIGHT.

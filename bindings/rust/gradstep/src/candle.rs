@@ -7,11 +7,11 @@
 //! use candle_core::{DType, Device, Tensor};
 //! use candle_nn::{Module, Optimizer, VarBuilder, VarMap};
 //! use gradstep::candle::{Config, Trainer};
-//! use gradstep::{AccumulatorOptions, Adam, UpdaterOptions};
+//! use gradstep::{AccumulatorOptions, AdamW, UpdaterOptions};
 //!
 //! let variables = VarMap::new();
 //! let model = candle_nn::linear(2, 1, VarBuilder::from_varmap(&variables, DType::F32, &Device::Cpu))?;
-//! let adam_w = Adam::new(1e-2).weight_decay(1e-2).decoupled_weight_decay(true);
+//! let adam_w = AdamW::new(1e-2).weight_decay(1e-2);
 //! let config = Config::new(adam_w)
 //!     .updater(UpdaterOptions::default().max_norm(1.0))
 //!     .accumulator(AccumulatorOptions::default().steps(2)); // two micro-batches make a step

@@ -10,45 +10,45 @@ use crate::comm::Communicator;
 use crate::error::{Error, Result};
 use crate::tensor::{Tensor, TensorMut};
 
-/// What [`Collectives`] may have beside `all_gather`; what is missing is built from what there is.
+/// What [`HostCollectives`] may have beside `all_gather`; what is missing is built from what there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Optional {
-    /// [`Collectives::all_reduce`].
+    /// [`HostCollectives::all_reduce`].
     AllReduce,
-    /// [`Collectives::reduce_scatter`].
+    /// [`HostCollectives::reduce_scatter`].
     ReduceScatter,
-    /// [`Collectives::broadcast`].
+    /// [`HostCollectives::broadcast`].
     Broadcast,
-    /// [`Collectives::send`] and [`Collectives::recv`].
+    /// [`HostCollectives::send`] and [`HostCollectives::recv`].
     SendAndRecv,
-    /// [`Collectives::send_recv`], only with [`Optional::SendAndRecv`].
+    /// [`HostCollectives::send_recv`], only with [`Optional::SendAndRecv`].
     SendRecv,
-    /// [`Collectives::exchange`].
+    /// [`HostCollectives::exchange`].
     Exchange,
-    /// [`Collectives::barrier`].
+    /// [`HostCollectives::barrier`].
     Barrier,
-    /// [`Collectives::dup`].
+    /// [`HostCollectives::dup`].
     Dup,
-    /// [`Collectives::abort`].
+    /// [`HostCollectives::abort`].
     Abort,
-    /// [`Collectives::poll`].
+    /// [`HostCollectives::poll`].
     Poll,
 }
 
 /// A host's collectives, for [`Communicator::host`]. Only `rank`, `world_size` and `all_gather` are needed; the others
-/// are called where [`Collectives::provides`] lists them.
+/// are called where [`HostCollectives::provides`] lists them.
 ///
 /// A call returns when its buffers are done, within the timeout. Its error, [`Error::Timeout`] or [`Error::PeerLost`]
 /// for example, and its text become those of the call of gradstep that needed it; a panic of any function is [`Error::Callback`]. One
 /// call runs at a time, and only `abort` comes during another. Memory is the host's. Ranks count from 0.
 ///
 /// ```
-/// use gradstep::{Collectives, CommOptions, Communicator, Context, ReduceOp};
+/// use gradstep::{CommOptions, Communicator, Context, HostCollectives, ReduceOp};
 /// use std::time::Duration;
 ///
 /// struct Alone;
-/// impl Collectives for Alone {
+/// impl HostCollectives for Alone {
 ///     fn rank(&self) -> i32 {
 ///         0
 ///     }
@@ -65,7 +65,7 @@ pub enum Optional {
 /// # Ok::<(), gradstep::Error>(())
 /// ```
 #[allow(unused_variables)]
-pub trait Collectives: Send + Sync + 'static {
+pub trait HostCollectives: Send + Sync + 'static {
     /// This rank. Asked once.
     fn rank(&self) -> i32;
 
@@ -75,7 +75,7 @@ pub trait Collectives: Send + Sync + 'static {
     /// `receive` = what all ranks send, in their order; all send equally much.
     ///
     /// # Errors
-    /// See [`Collectives`].
+    /// See [`HostCollectives`].
     fn all_gather(&self, send: &[u8], receive: &mut [u8], timeout: Duration) -> Result<()>;
 
     /// What there is beside `all_gather`. Asked once.
@@ -97,7 +97,7 @@ pub trait Collectives: Send + Sync + 'static {
     /// `data` = the reduction over ranks, in place. One-dimensional, f32, f64, i32 or i64.
     ///
     /// # Errors
-    /// See [`Collectives`].
+    /// See [`HostCollectives`].
     fn all_reduce(&self, data: &mut TensorMut<'_>, op: ReduceOp, timeout: Duration) -> Result<()> {
         missing("all_reduce")
     }
@@ -105,7 +105,7 @@ pub trait Collectives: Send + Sync + 'static {
     /// `receive` = the reduction over ranks of block `rank` of `send`, which has world_size of them.
     ///
     /// # Errors
-    /// See [`Collectives`].
+    /// See [`HostCollectives`].
     fn reduce_scatter(
         &self,
         send: &Tensor<'_>,
@@ -119,7 +119,7 @@ pub trait Collectives: Send + Sync + 'static {
     /// `data` = root's.
     ///
     /// # Errors
-    /// See [`Collectives`].
+    /// See [`HostCollectives`].
     fn broadcast(&self, data: &mut [u8], root: i32, timeout: Duration) -> Result<()> {
         missing("broadcast")
     }
@@ -127,7 +127,7 @@ pub trait Collectives: Send + Sync + 'static {
     /// Matched in order per pair of ranks; may wait for the other side.
     ///
     /// # Errors
-    /// See [`Collectives`].
+    /// See [`HostCollectives`].
     fn send(&self, data: &[u8], to: i32, timeout: Duration) -> Result<()> {
         missing("send")
     }
@@ -135,7 +135,7 @@ pub trait Collectives: Send + Sync + 'static {
     /// As send.
     ///
     /// # Errors
-    /// See [`Collectives`].
+    /// See [`HostCollectives`].
     fn recv(&self, data: &mut [u8], from: i32, timeout: Duration) -> Result<()> {
         missing("recv")
     }
@@ -143,7 +143,7 @@ pub trait Collectives: Send + Sync + 'static {
     /// Both at once, without waiting for each other.
     ///
     /// # Errors
-    /// See [`Collectives`].
+    /// See [`HostCollectives`].
     fn send_recv(&self, send: &[u8], to: i32, receive: &mut [u8], from: i32, timeout: Duration) -> Result<()> {
         missing("send_recv")
     }
@@ -152,7 +152,7 @@ pub trait Collectives: Send + Sync + 'static {
     /// what is empty is not sent.
     ///
     /// # Errors
-    /// See [`Collectives`].
+    /// See [`HostCollectives`].
     fn exchange(&self, send: &[&[u8]], receive: &mut [&mut [u8]], timeout: Duration) -> Result<()> {
         missing("exchange")
     }
@@ -160,7 +160,7 @@ pub trait Collectives: Send + Sync + 'static {
     /// Returns when all ranks have entered.
     ///
     /// # Errors
-    /// See [`Collectives`].
+    /// See [`HostCollectives`].
     fn barrier(&self, timeout: Duration) -> Result<()> {
         missing("barrier")
     }
@@ -168,8 +168,8 @@ pub trait Collectives: Send + Sync + 'static {
     /// Collective: a second, independent channel between the same ranks.
     ///
     /// # Errors
-    /// See [`Collectives`].
-    fn dup(&self, timeout: Duration) -> Result<Box<dyn Collectives>> {
+    /// See [`HostCollectives`].
+    fn dup(&self, timeout: Duration) -> Result<Box<dyn HostCollectives>> {
         missing("dup")
     }
 
@@ -180,12 +180,12 @@ pub trait Collectives: Send + Sync + 'static {
     /// Ok, or why the channel is of no more use; asked before every call to other ranks. Never waits.
     ///
     /// # Errors
-    /// See [`Collectives`].
+    /// See [`HostCollectives`].
     fn poll(&self) -> Result<()> {
         Ok(())
     }
 }
 
 fn missing<T>(name: &str) -> Result<T> {
-    Err(Error::Unsupported(format!("Collectives::{name} is provided, but not written")))
+    Err(Error::Unsupported(format!("HostCollectives::{name} is provided, but not written")))
 }

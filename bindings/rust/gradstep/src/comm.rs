@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::buffers::{Source, Target};
 use crate::c_types::{CommStatistics, ReduceOp, ReductionOrder};
-use crate::collectives::Collectives;
+use crate::collectives::HostCollectives;
 use crate::connect::{Connect, Engine, c_store, milliseconds};
 use crate::context::Context;
 use crate::error::{Error, Result, c_string, check, require};
@@ -102,7 +102,7 @@ impl Communicator {
     /// # Errors
     /// [`Error::InvalidArgument`]: a rank outside the world, half of send and recv. [`Error::Mismatch`]: ranks
     /// disagree, or all_gather mixes their data up. Also what all_gather returns.
-    pub fn host(context: &Context, collectives: impl Collectives, options: CommOptions) -> Result<Self> {
+    pub fn host(context: &Context, collectives: impl HostCollectives, options: CommOptions) -> Result<Self> {
         let (options, mut out) = (options.to_c()?, null_mut());
         let (vtable, user) = host::to_c(Box::new(collectives))?;
         // SAFETY: the table's functions fit the user, which C owns from here on.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::c_types::ReduceOp;
 use crate::callback::{asked, contained, guarded, release, user};
-use crate::collectives::{Collectives, Optional};
+use crate::collectives::{HostCollectives, Optional};
 use crate::error::{Error, Result};
 use crate::options::Field;
 use crate::sys;
@@ -16,13 +16,13 @@ use crate::tensor::{Device, Dtype, Tensor, TensorMut};
 
 /// The user of C's table. C's buffers are as large as the table says, whatever the collectives answer later.
 struct Host {
-    collectives: Box<dyn Collectives>,
+    collectives: Box<dyn HostCollectives>,
     rank: i32,
     world_size: i32,
 }
 
 /// C's table for the host, and its user, which the table's release drops.
-pub(crate) fn to_c(collectives: Box<dyn Collectives>) -> Result<(sys::gradstep_comm_vtable, *mut c_void)> {
+pub(crate) fn to_c(collectives: Box<dyn HostCollectives>) -> Result<(sys::gradstep_comm_vtable, *mut c_void)> {
     let (rank, world_size) = (asked("rank", || collectives.rank())?, asked("world_size", || collectives.world_size())?);
     let mut vtable = sys::gradstep_comm_vtable {
         struct_size: size_of::<sys::gradstep_comm_vtable>() as u32,
@@ -63,7 +63,7 @@ unsafe fn host<'a>(user: *mut c_void) -> &'a Host {
 
 /// # Safety
 /// As [`host`].
-unsafe fn collectives<'a>(user: *mut c_void) -> &'a dyn Collectives {
+unsafe fn collectives<'a>(user: *mut c_void) -> &'a dyn HostCollectives {
     // SAFETY: the caller's promise.
     unsafe { &*host(user).collectives }
 }
@@ -292,7 +292,7 @@ mod tests {
         sizes_told: AtomicI32,
     }
 
-    impl Collectives for Mirror {
+    impl HostCollectives for Mirror {
         fn rank(&self) -> i32 {
             1 + self.ranks_told.fetch_add(1, Ordering::Relaxed)
         }
@@ -330,7 +330,7 @@ mod tests {
             receive[0].copy_from_slice(send[0]);
             Ok(())
         }
-        fn dup(&self, _: Duration) -> Result<Box<dyn Collectives>> {
+        fn dup(&self, _: Duration) -> Result<Box<dyn HostCollectives>> {
             Ok(Box::new(Self::default()))
         }
     }

@@ -110,7 +110,10 @@ mod updater;
 pub use accumulator::{Accumulator, Rows};
 pub use buffers::{Source, Target};
 pub use c_types::*;
-pub use collectives::{Collectives, Optional};
+// The old name, deprecated: Rust has no warning for it.
+#[doc(hidden)]
+pub use collectives::HostCollectives as Collectives;
+pub use collectives::{HostCollectives, Optional};
 pub use comm::{CommOptions, Communicator};
 pub use connect::{Connect, Engine, Store, unique_id};
 pub use context::{Allocate, Context, ContextBuilder};

@@ -87,7 +87,7 @@ rule! {
         /// Steps by g + momentum * b; needs momentum above 0 and dampening 0.
         nesterov: bool,
         /// Dampen: the buffer starts at 0 (SINGA); copy: with the first gradient (PyTorch).
-        first_step: FirstStep,
+        first_step: SgdFirstStep,
     }
 }
 
@@ -1138,7 +1138,7 @@ pub enum ScheduleFreeInner {
     /// `adamw`.
     AdamW,
     /// `sgd`.
-    SGD,
+    Sgd,
     /// `radam`.
     RAdam,
 }
@@ -1148,6 +1148,12 @@ impl crate::options::Field for ScheduleFreeInner {
     fn into_c(self) -> i32 {
         self as i32
     }
+}
+
+impl ScheduleFreeInner {
+    /// The old name of [`Self::Sgd`].
+    #[deprecated(note = "use Sgd")]
+    pub const SGD: Self = Self::Sgd;
 }
 
 rule! {

@@ -12,8 +12,8 @@ use candle_nn::{Module, Optimizer, VarBuilder, VarMap};
 use common::on_ranks;
 use gradstep::candle::{Config, Trainer, Variables};
 use gradstep::{
-    AccumulatorOptions, Adam, Communicator, Context, Element, Error, Parameter, Parts, Reducer, ReducerOptions, Sgd,
-    Shampoo, TensorMut, Updater, UpdaterOptions,
+    AccumulatorOptions, Adam, AdamW, Communicator, Context, Element, Error, Parameter, Parts, Reducer, ReducerOptions,
+    Sgd, Shampoo, TensorMut, Updater, UpdaterOptions,
 };
 
 const CPU: &Device = &Device::Cpu;
@@ -106,7 +106,7 @@ fn a_model_of_layers_learns() -> Result<(), Box<dyn std::error::Error>> {
     let mean_square = || candle_nn::loss::mse(&model.forward(&x)?, &y);
     let first = mean_square()?.to_scalar::<f32>()?;
     // docs:begin trainer
-    let adam_w = Adam::new(1e-2).weight_decay(1e-2).decoupled_weight_decay(true);
+    let adam_w = AdamW::new(1e-2).weight_decay(1e-2);
     let config = Config::new(adam_w).updater(UpdaterOptions::default().max_norm(1.0));
     let mut trainer = Trainer::from_var_map(&variables, config)?;
     for _ in 0..20 {
@@ -129,7 +129,7 @@ fn sgd_is_that_of_candle() {
 fn adam_and_adam_w_are_those_of_candle() {
     for weight_decay in [0.0, 0.1] {
         let params = candle_nn::ParamsAdamW { lr: 0.01, weight_decay, ..Default::default() };
-        let adam_w = Adam::new(0.01).weight_decay(weight_decay).decoupled_weight_decay(true);
+        let adam_w = AdamW::new(0.01).weight_decay(weight_decay);
         assert_near(Config::new(adam_w), |vars| candle_nn::AdamW::new(vars, params.clone()).unwrap());
     }
 }

@@ -4,10 +4,23 @@
 
 #![allow(deprecated)]
 
+use std::any::TypeId;
+
 use gradstep::{
-    Adam, CommOptions, Communicator, Context, CostOptions, Error, Optimizer, Parameter, Reducer, ReducerOptions,
-    ShardingOptions,
+    AccumulationMode, AccumulationTrigger, Adam, Collectives, CommOptions, Communicator, Context, CostOptions, Error,
+    FirstStep, HostCollectives, Mode, NonFinite, NonfinitePolicy, Optimizer, Parameter, Reducer, ReducerOptions,
+    ScheduleFreeInner, SgdFirstStep, ShardingOptions, Trigger,
 };
+
+#[test]
+fn an_old_type_is_the_new_one() {
+    assert_eq!(TypeId::of::<Mode>(), TypeId::of::<AccumulationMode>());
+    assert_eq!(TypeId::of::<Trigger>(), TypeId::of::<AccumulationTrigger>());
+    assert_eq!(TypeId::of::<NonFinite>(), TypeId::of::<NonfinitePolicy>());
+    assert_eq!(TypeId::of::<FirstStep>(), TypeId::of::<SgdFirstStep>());
+    assert_eq!(TypeId::of::<dyn Collectives>(), TypeId::of::<dyn HostCollectives>());
+    assert_eq!(ScheduleFreeInner::SGD, ScheduleFreeInner::Sgd);
+}
 
 #[test]
 fn an_old_name_does_what_the_new_one_does() -> Result<(), Error> {

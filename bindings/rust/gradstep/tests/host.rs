@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use common::on_ranks;
 use gradstep::{
-    Collectives, CommOptions, Communicator, Context, Error, Optional, Parameter, Reducer, ReducerMode, ReducerOptions,
-    Result, Tensor,
+    CommOptions, Communicator, Context, Error, HostCollectives, Optional, Parameter, Reducer, ReducerMode,
+    ReducerOptions, Result, Tensor,
 };
 
 const RANKS: usize = 3;
@@ -59,7 +59,7 @@ impl Drop for Meeting {
 }
 
 // docs:begin collectives
-impl Collectives for Meeting {
+impl HostCollectives for Meeting {
     fn rank(&self) -> i32 {
         self.rank
     }
@@ -136,7 +136,7 @@ impl Pipes {
     }
 }
 
-impl Collectives for Pipes {
+impl HostCollectives for Pipes {
     fn rank(&self) -> i32 {
         self.rank as i32
     }
@@ -277,7 +277,7 @@ impl Interruptible {
     }
 }
 
-impl Collectives for Interruptible {
+impl HostCollectives for Interruptible {
     fn rank(&self) -> i32 {
         self.pipes.rank()
     }
@@ -324,7 +324,7 @@ impl Collectives for Interruptible {
         Err(Error::Aborted("the host's call was ended".to_owned()))
     }
 
-    fn dup(&self, _: Duration) -> Result<Box<dyn Collectives>> {
+    fn dup(&self, _: Duration) -> Result<Box<dyn HostCollectives>> {
         let mut spare = self.spare.lock().unwrap();
         let pipes = spare.pop().ok_or_else(|| Error::Unsupported("there is no other channel".to_owned()))?;
         Ok(Box::new(Self::over(pipes, Vec::new())))
@@ -387,7 +387,7 @@ impl Panicking {
     }
 }
 
-impl Collectives for Panicking {
+impl HostCollectives for Panicking {
     fn rank(&self) -> i32 {
         self.answer("rank", 0)
     }
@@ -413,7 +413,7 @@ impl Collectives for Panicking {
         Ok(())
     }
 
-    fn dup(&self, _: Duration) -> Result<Box<dyn Collectives>> {
+    fn dup(&self, _: Duration) -> Result<Box<dyn HostCollectives>> {
         Ok(Box::new(Panicking("rank")))
     }
 }

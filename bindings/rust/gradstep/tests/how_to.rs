@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 use common::on_ranks;
 use gradstep::{
-    Accumulator, AccumulatorOptions, Adam, AdamW, Communicator, Connect, Context, Engine, Error, LoadOptions, Mode,
-    Optimizer, Parameter, Parts, Reducer, ReducerMode, ReducerOptions, Result, Sgd, Shampoo, ShardedGradients,
-    ShardingOptions, StepOptions, Tensor, TensorMut, Updater, UpdaterOptions, UpdaterSync,
+    AccumulationMode, Accumulator, AccumulatorOptions, Adam, AdamW, Communicator, Connect, Context, Engine, Error,
+    LoadOptions, Optimizer, Parameter, Parts, Reducer, ReducerMode, ReducerOptions, Result, Sgd, Shampoo,
+    ShardedGradients, ShardingOptions, StepOptions, Tensor, TensorMut, Updater, UpdaterOptions, UpdaterSync,
 };
 
 fn schema() -> [Parameter; 1] {
@@ -35,7 +35,7 @@ fn micro_batches_are_one_step() -> Result<()> {
     let (mut weight, gradients) = ([5.0f32; 4], [[1.0f32, 2.0, 3.0, 4.0], [3.0, 2.0, 1.0, 0.0]]);
     let schema = schema();
     // docs:begin accumulate
-    let options = AccumulatorOptions::default().mode(Mode::Mean).steps(2);
+    let options = AccumulatorOptions::default().mode(AccumulationMode::Mean).steps(2);
     let mut accumulator = Accumulator::new(&context, &options, &schema)?;
     for gradient in &gradients {
         // one for each micro-batch
@@ -57,7 +57,7 @@ fn an_overflow_skips_the_step_and_halves_the_scale() -> Result<()> {
         scaled[3] = last;
         let mut params = [TensorMut::new(&mut weight, &[4])?];
         let grads = [Tensor::new(&scaled, &[4])?]; // of the scaled loss
-        // docs:begin scaler
+                                                   // docs:begin scaler
         let options =
             StepOptions { skip_nonfinite: true, grad_scale: Some(1.0 / scale), max_norm: 100.0, ..Default::default() };
         let result = optimizer.step_with(&mut params, &grads, options)?;
@@ -105,7 +105,7 @@ fn each_rank_keeps_a_share_of_the_state() {
         // docs:begin shard
         adam.shard(&comm, &ShardingOptions::default())?; // this rank's share of the state, from here on
         adam.step(&mut params, &grads)?; // collective: averages, steps, and gathers the parameters
-        // docs:end shard
+                                         // docs:end shard
         assert!((weight[0] - 4.0).abs() < 1e-6, "{weight:?}");
         let mut moment = [0.0f32; 4];
         adam.get_state(0, "exp_avg", &mut TensorMut::new(&mut moment, &[4])?)?;
@@ -140,7 +140,7 @@ fn state_of_two_ranks_is_resumed_on_three() -> Result<()> {
         adam.shard(&comm, &ShardingOptions::default().gradients(ShardedGradients::Reduced))?;
         adam.step(&mut params, &grads)?;
         adam.save(&file)?; // collective; rank 0 writes the state of the whole
-        // docs:end save_shared
+                           // docs:end save_shared
         assert_eq!(weight, saved);
         Ok(())
     };
@@ -337,13 +337,17 @@ fn a_newcomer_joins_between_two_windows() {
         let how = Connect::new(Engine::Auto, rank, 3).store_path(&folder).generation(1);
         let comm = Communicator::connect(&context, &how)?; // waits for the others
         updater.recover(Some(&comm), &mut params)?; // parameters, state and step count are theirs from here on
-        // docs:end join
+                                                    // docs:end join
         updater.push(&mut params, &[Tensor::new(&gradient, &[4])?], 1.0)?;
         Ok(weight)
     };
     let weights = on_ranks(vec![(); 3], |rank, ()| {
         let rank = rank as i32;
-        if rank < 2 { founder(rank).unwrap() } else { newcomer(rank).unwrap() }
+        if rank < 2 {
+            founder(rank).unwrap()
+        } else {
+            newcomer(rank).unwrap()
+        }
     });
     assert!(weights[0][0] < 4.0, "a step before the newcomer came, and one with it: {weights:?}");
     assert_eq!(weights, [weights[0]; 3]);

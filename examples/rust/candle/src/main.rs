@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use candle_core::{DType, Device, Result, Tensor};
 use candle_nn::{Activation, Module, Optimizer as _, Sequential, VarBuilder, VarMap, linear, loss, seq};
 use gradstep::candle::{Trainer, Variables};
-use gradstep::{Adam, Communicator, Context, Optimizer, Parts, Reducer, ReducerOptions, Updater, UpdaterOptions};
+use gradstep::{AdamW, Communicator, Context, Optimizer, Parts, Reducer, ReducerOptions, Updater, UpdaterOptions};
 
 const RANKS: usize = 2;
 const UPDATES: usize = 200;
@@ -30,7 +30,7 @@ fn examples(count: usize) -> Result<(Tensor, Tensor)> {
 fn trainer(context: &Context, comm: &Communicator, map: &VarMap) -> gradstep::Result<Trainer> {
     let variables = Variables::of_map(map);
     let schema = variables.parameters()?;
-    let adam_w = Adam::new(1e-2).weight_decay(1e-3).decoupled_weight_decay(true);
+    let adam_w = AdamW::new(1e-2).weight_decay(1e-3);
     let reducer = Reducer::new(context, comm, &ReducerOptions::default(), &schema)?;
     let parts = Parts::new(Optimizer::new(context, &adam_w, &schema)?).reducer(reducer);
     let updater = Updater::new(context, parts, &UpdaterOptions::default().max_norm(1.0))?;

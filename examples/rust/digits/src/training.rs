@@ -3,7 +3,7 @@
 //! One rank's loop: this is where gradstep is used. What the model computes with does not matter to it.
 
 use gradstep::{
-    Accumulator, AccumulatorOptions, Adam, Communicator, Context, Optimizer, Parameter, Reducer, ReducerOptions,
+    Accumulator, AccumulatorOptions, AdamW, Communicator, Context, Optimizer, Parameter, Reducer, ReducerOptions,
     Tensor, TensorMut,
 };
 
@@ -75,7 +75,7 @@ pub fn train(model: &mut impl Model, digits: &Digits, context: &Context, comm: &
     let mut accumulator = Accumulator::new(context, &options, &schema)?;
     let mut reducer = Reducer::new(context, comm, &ReducerOptions::default(), &schema)?;
     // docs:begin optimizer
-    let adam_w = Adam::new(3e-3).weight_decay(1e-2).decoupled_weight_decay(true);
+    let adam_w = AdamW::new(3e-3).weight_decay(1e-2);
     let mut optimizer = Optimizer::new(context, &adam_w, &schema)?;
     // docs:end optimizer
     optimizer.set_value("weight_decay", Some(1), 0.0)?;

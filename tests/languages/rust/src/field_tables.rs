@@ -9,20 +9,20 @@ use crate::Result;
 use crate::fields::{Options, Value, fields, words};
 
 words! {
-    Mode {
+    AccumulationMode {
         mean_each: MeanEach,
         sum: Sum,
         mean: Mean,
         running_mean: RunningMean,
         weighted: Weighted,
     }
-    Trigger {
+    AccumulationTrigger {
         steps: Steps,
         schedule: Schedule,
         min_weight: MinWeight,
         manual: Manual,
     }
-    NonFinite {
+    NonfinitePolicy {
         none: None,
         poison: Poison,
         skip: Skip,
@@ -42,7 +42,7 @@ words! {
         inside: Inside,
         outside: Outside,
     }
-    FirstStep {
+    SgdFirstStep {
         dampen: Dampen,
         copy: Copy,
     }

@@ -5,8 +5,8 @@
 use std::path::Path;
 
 use gradstep::{
-    Accumulator, Communicator, Context, Dtype, Error, LoadOptions, NamedRule, Optimizer, Reducer, Rows, Rule,
-    StepOptions, Tensor, Trigger,
+    AccumulationTrigger, Accumulator, Communicator, Context, Dtype, Error, LoadOptions, NamedRule, Optimizer, Reducer,
+    Rows, Rule, StepOptions, Tensor,
 };
 
 use crate::Result;
@@ -146,8 +146,8 @@ impl<'a> Rank<'a> {
     fn make_accumulator(&mut self, line: &Line) -> Result<()> {
         let own: Vec<_> = line.fields(&[]).map(|(key, _)| key).filter(|key| key.starts_with("schedule.")).collect();
         let options = options_of(line, &own)?;
-        let schedule = match line.get("trigger").map(Trigger::parse).transpose()? {
-            Some(Trigger::Schedule) => Some(schedule_of(line, "schedule.")?),
+        let schedule = match line.get("trigger").map(AccumulationTrigger::parse).transpose()? {
+            Some(AccumulationTrigger::Schedule) => Some(schedule_of(line, "schedule.")?),
             _ => None,
         };
         self.handles.accumulator =

@@ -9,13 +9,24 @@ import java.util.Optional;
 import java.util.function.LongUnaryOperator;
 
 /**
- * One rank's end of a group. Calls are collective, that is all ranks make them in one order, unless said otherwise; the
- * first error breaks a communicator for good. Tensors are contiguous; on a device the last argument of a call is the
- * stream that it is queued on.
+ * One rank's connection to a group of ranks. Calls are collective, that is all ranks make them in one order, unless said
+ * otherwise; the first error breaks a communicator for good. Tensors are contiguous; on a device the last argument of a
+ * call is the stream that it is queued on.
  */
 public final class Communicator extends Handle {
   private Communicator(long address) {
     super("communicator", address, core::comm_destroy);
+  }
+
+  /**
+   * Ranks that are threads of this process, with the default options. Not collective.
+   *
+   * @param context whose interrupt ends a wait
+   * @param worldSize the number of ranks
+   * @return a communicator for each rank, the caller's to close
+   */
+  public static List<Communicator> local(Context context, int worldSize) {
+    return local(context, null, worldSize);
   }
 
   /**
@@ -24,7 +35,7 @@ public final class Communicator extends Handle {
    * @param context whose interrupt ends a wait
    * @param options of which the timeout and the order of sums count; null = defaults
    * @param worldSize the number of ranks
-   * @return an end for each rank, the caller's to close
+   * @return a communicator for each rank, the caller's to close
    */
   public static List<Communicator> local(Context context, CommunicatorOptions options, int worldSize) {
     if (worldSize < 1) {
@@ -33,11 +44,11 @@ public final class Communicator extends Handle {
     long[] addresses = new long[worldSize];
     present(context, "context").call(
         address -> core.create_local_communicators(address, CommunicatorOptions.struct(options), addresses));
-    List<Communicator> ends = new ArrayList<>(worldSize);
+    List<Communicator> comms = new ArrayList<>(worldSize);
     for (long address : addresses) {
-      ends.add(new Communicator(address));
+      comms.add(new Communicator(address));
     }
-    return ends;
+    return comms;
   }
 
   /**
@@ -47,7 +58,7 @@ public final class Communicator extends Handle {
    * @param options rank, world size, timeout, and for "nccl" the device
    * @param engine "self", "shm", "gloo", "auto" (shm on one machine, else gloo), "mpi" or "nccl"
    * @param where the ranks meet
-   * @return this rank's end, the caller's to close
+   * @return this rank's communicator, the caller's to close
    */
   public static Communicator connect(Context context, CommunicatorOptions options, String engine, Rendezvous where) {
     return connect(context, options, engine, where, null);
@@ -62,7 +73,7 @@ public final class Communicator extends Handle {
    * @param where the ranks meet
    * @param networkInterface its name or address; null = the one of the host's name, else that from which the store of
    *     an id is reached, else loopback
-   * @return this rank's end, the caller's to close
+   * @return this rank's communicator, the caller's to close
    */
   public static Communicator connect(
       Context context, CommunicatorOptions options, String engine, Rendezvous where, String networkInterface) {
@@ -81,7 +92,7 @@ public final class Communicator extends Handle {
    * The processes that torchrun, mpirun, Slurm or Kubernetes has started, by what it says in the environment.
    *
    * @param context whose interrupt ends a wait
-   * @return this rank's end, the caller's to close
+   * @return this rank's communicator, the caller's to close
    */
   public static Communicator fromEnvironment(Context context) {
     return fromEnvironment(context, CommunicatorOptions.builder().build(), "auto", Rendezvous.none(), null);
@@ -95,7 +106,7 @@ public final class Communicator extends Handle {
    * @param engine "auto", "shm", "gloo" or "nccl"
    * @param where the ranks meet; {@link Rendezvous#none} = where the environment says
    * @param networkInterface as of {@link #connect(Context, CommunicatorOptions, String, Rendezvous, String)}
-   * @return this rank's end, the caller's to close
+   * @return this rank's communicator, the caller's to close
    */
   public static Communicator fromEnvironment(
       Context context, CommunicatorOptions options, String engine, Rendezvous where, String networkInterface) {
@@ -110,7 +121,7 @@ public final class Communicator extends Handle {
    * @param context whose interrupt ends a wait
    * @param collectives kept until the communicator, and what was made with it, is gone
    * @param options of which the timeout and the order of sums count; null = defaults
-   * @return this rank's end, the caller's to close
+   * @return this rank's communicator, the caller's to close
    */
   public static Communicator host(Context context, HostCollectives collectives, CommunicatorOptions options) {
     return new Communicator(
@@ -124,7 +135,7 @@ public final class Communicator extends Handle {
    * @param context whose interrupt ends a wait
    * @param commAddress of an MPI_Comm; it is duplicated, and stays the host's
    * @param options of which the timeout and the order of sums count; null = defaults
-   * @return this rank's end, the caller's to close
+   * @return this rank's communicator, the caller's to close
    */
   public static Communicator wrapMpi(Context context, long commAddress, CommunicatorOptions options) {
     return new Communicator(
@@ -137,7 +148,7 @@ public final class Communicator extends Handle {
    *
    * @param device this rank's
    * @param ncclComm an ncclComm_t of the same ranks, which stays the host's; 0 = one of its own
-   * @return this rank's end, the caller's to close
+   * @return this rank's communicator, the caller's to close
    */
   public Communicator attachNccl(int device, long ncclComm) {
     return new Communicator(call(address -> core.comm_attach_nccl(address, device, ncclComm)));

@@ -455,6 +455,15 @@ public final class Optimizer extends StatefulHandle {
   }
 
   /**
+   * As {@link #shard(Reducer, ShardingOptions)}, with the default options.
+   *
+   * @param reducer of the same parameters
+   */
+  public void shard(Reducer reducer) {
+    shard(reducer, null);
+  }
+
+  /**
    * Deals the state out to the ranks of a reducer, which from then on brings each of them its share of the gradients. An
    * updater of both makes the steps. Collective.
    *
@@ -485,6 +494,15 @@ public final class Optimizer extends StatefulHandle {
   /** Gathers the state on every rank again. Collective while it is sharded. */
   public void unshard() {
     shard((Communicator) null, null);
+  }
+
+  /**
+   * As {@link #shard(Communicator, ShardingOptions)}, with the default options.
+   *
+   * @param comm may be shared, or closed afterwards
+   */
+  public void shard(Communicator comm) {
+    shard(present(comm, "comm"), null);
   }
 
   /**

@@ -15,6 +15,17 @@ public final class Reducer extends StatefulHandle {
   private final int size;
 
   /**
+   * A reducer with the default options.
+   *
+   * @param context whose threads work
+   * @param comm may be shared, or closed afterwards
+   * @param parameters the model, the same on all ranks
+   */
+  public Reducer(Context context, Communicator comm, List<Parameter> parameters) {
+    this(context, comm, null, parameters);
+  }
+
+  /**
    * A reducer on a channel of its own.
    *
    * @param context whose threads work

@@ -177,9 +177,21 @@ public final class Updater extends StatefulHandle {
   }
 
   /**
-   * Continues after a failure, over a new communicator of the survivors; docs/failure.md tells what becomes of windows.
+   * As {@link #recover(Communicator, TensorList, long)}, of parameters on the CPU.
    *
-   * @param comm of any world size; null only drops the reducer
+   * @param comm a new one, of any world size; null = this rank goes on alone
+   * @param params one for each parameter
+   */
+  public void recover(Communicator comm, TensorList params) {
+    recover(comm, params, 0);
+  }
+
+  /**
+   * Continues over a new communicator: of the survivors of a failure, of the ranks that stay where others leave, and of
+   * newcomers. docs/failure.md says what becomes of windows.
+   *
+   * @param comm of any world size; null = this rank goes on alone, without a reducer, and sharded state is gathered with
+   *     the ranks that recover then
    * @param params one for each parameter
    * @param stream of a device; 0 on the CPU
    */

@@ -84,7 +84,7 @@ class HowToTest {
             TensorList params = TensorList.of(weight);
             TensorList grads = TensorList.of(floats(mean, mean, mean, mean))) {
           // docs:begin shard
-          optimizer.shard(comm, null); // this rank's share of the state, from here on
+          optimizer.shard(comm); // this rank's share of the state, from here on
           optimizer.step(params, grads); // collective: averages, steps, and gathers the parameters
           // docs:end shard
           assertEquals(4, weight.get(0), 1e-6);
@@ -250,12 +250,12 @@ class HowToTest {
   @Test
   void survivorsOfALostRankGoOn(@TempDir Path store) throws Exception {
     try (Context context = new Context(1)) {
-      List<Communicator> ends = Communicator.local(context, null, 3);
-      Ranks.run(ends, (rank, comm) -> {
+      List<Communicator> comms = Communicator.local(context, 3);
+      Ranks.run(comms, (rank, comm) -> {
         FloatBuffer weight = floats(5, 5, 5, 5);
         try (Optimizer optimizer = sgd(context, 1);
             Accumulator accumulator = new Accumulator(context, null, MODEL);
-            Reducer reducer = new Reducer(context, comm, null, MODEL);
+            Reducer reducer = new Reducer(context, comm, MODEL);
             Updater updater = Updater.builder(context, optimizer).accumulator(accumulator).reducer(reducer).build();
             TensorList params = TensorList.of(weight);
             TensorList grads = TensorList.of(floats(1, 2, 3, 4))) {
@@ -273,7 +273,7 @@ class HowToTest {
             // Ranks 0 and 1 are left, which is your launcher's to know. Each communicator has another generation.
             CommunicatorOptions options = CommunicatorOptions.builder().rank(rank).worldSize(2).generation(1).build();
             try (Communicator left = Communicator.connect(context, options, "auto", Rendezvous.folder(store))) {
-              updater.recover(left, params, 0);
+              updater.recover(left, params);
             }
             updater.flush(params); // finishes the window that failed, or finds it finished
           }
@@ -281,7 +281,7 @@ class HowToTest {
           assertArrayEquals(new float[] {4, 3, 2, 1}, values(weight));
         }
       });
-      ends.forEach(Communicator::close);
+      comms.forEach(Communicator::close);
     }
   }
 
@@ -357,7 +357,7 @@ class HowToTest {
           UpdaterOptions options = UpdaterOptions.builder().sync(UpdaterSync.DELTAS).syncSteps(2).build();
           try (Optimizer inner = sgd(context, 1);
               Optimizer outer = sgd(context, 0.5);
-              Reducer reducer = new Reducer(context, comm, null, MODEL);
+              Reducer reducer = new Reducer(context, comm, MODEL);
               Updater updater =
                   Updater.builder(context, inner).reducer(reducer).outer(outer).options(options).build()) {
             updater.push(params, grads);

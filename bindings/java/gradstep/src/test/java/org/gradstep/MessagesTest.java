@@ -61,6 +61,8 @@ class MessagesTest {
       try (Optimizer sgd = Optimizer.create(context, options, MODEL);
           Accumulator accumulator = new Accumulator(context, null, MODEL)) {
         assertEquals("params: is null", refused(() -> sgd.step(null, list)));
+        assertEquals("comm: is null", refused(() -> sgd.shard((Communicator) null)));
+        assertEquals("reducer: is null", refused(() -> sgd.shard((Reducer) null)));
         assertEquals("grads: is null", refused(() -> sgd.step(list, null)));
         assertEquals("updates: is null", refused(() -> sgd.update(list, list, null, new StepOptions())));
         assertEquals("options: is null", refused(() -> sgd.step(list, list, null)));

@@ -48,7 +48,7 @@ final class ProcessRank {
     try (Context context = new Context(1);
         Communicator comm = Communicator.connect(
             context, options, arguments[0], Rendezvous.folder(Path.of(arguments[1])));
-        Reducer reducer = new Reducer(context, comm, null, model);
+        Reducer reducer = new Reducer(context, comm, model);
         Optimizer optimizer = sgd(context, model);
         Updater updater = Updater.builder(context, optimizer).reducer(reducer).build();
         TensorList params = TensorList.of(memory);
@@ -69,7 +69,7 @@ final class ProcessRank {
   private static String train(Context context, Communicator comm) {
     List<Parameter> model = List.of(Parameter.of("line", DType.F32, 2));
     var memory = floats(1, 2);
-    try (Reducer reducer = new Reducer(context, comm, null, model);
+    try (Reducer reducer = new Reducer(context, comm, model);
         Optimizer optimizer = sgd(context, model);
         Updater updater = Updater.builder(context, optimizer).reducer(reducer).build();
         TensorList params = TensorList.of(memory);

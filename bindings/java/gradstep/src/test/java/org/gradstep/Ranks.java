@@ -13,20 +13,20 @@ final class Ranks {
 
   private Ranks() {}
 
-  /** Runs the body on a thread for each end; the first failure aborts the others and comes out here. */
-  static void run(List<Communicator> ends, Body body) throws Exception {
+  /** Runs the body on a thread for each communicator; the first failure aborts the others and comes out here. */
+  static void run(List<Communicator> comms, Body body) throws Exception {
     List<Throwable> failures = new ArrayList<>();
     List<Thread> threads = new ArrayList<>();
-    for (int i = 0; i < ends.size(); i++) {
+    for (int i = 0; i < comms.size(); i++) {
       int rank = i;
       threads.add(new Thread(() -> {
         try {
-          body.run(rank, ends.get(rank));
+          body.run(rank, comms.get(rank));
         } catch (Throwable failure) {
           synchronized (failures) {
             failures.add(failure);
           }
-          ends.forEach(Communicator::abort);
+          comms.forEach(Communicator::abort);
         }
       }));
     }
@@ -41,11 +41,11 @@ final class Ranks {
 
   /** Runs ranks over the engine "local". */
   static void run(Context context, int worldSize, Body body) throws Exception {
-    List<Communicator> ends = Communicator.local(context, null, worldSize);
+    List<Communicator> comms = Communicator.local(context, null, worldSize);
     try {
-      run(ends, body);
+      run(comms, body);
     } finally {
-      ends.forEach(Communicator::close);
+      comms.forEach(Communicator::close);
     }
   }
 }

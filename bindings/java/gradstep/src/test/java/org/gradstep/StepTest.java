@@ -197,14 +197,14 @@ class StepTest {
     int ranks = 3;
     try (Context context = new Context(1)) {
       CommunicatorOptions options = CommunicatorOptions.builder().build();
-      List<Communicator> ends = Communicator.local(context, options, ranks);
+      List<Communicator> comms = Communicator.local(context, options, ranks);
       FloatBuffer[] values = new FloatBuffer[ranks];
       AtomicReference<Throwable> failure = new AtomicReference<>();
       List<Thread> threads = new ArrayList<>();
       for (int rank = 0; rank < ranks; rank++) {
-        Communicator end = ends.get(rank);
+        Communicator comm = comms.get(rank);
         FloatBuffer value = values[rank] = floats(rank + 1, 1);
-        Thread thread = new Thread(() -> end.allReduce(Tensor.of(value)));
+        Thread thread = new Thread(() -> comm.allReduce(Tensor.of(value)));
         thread.setUncaughtExceptionHandler((where, error) -> failure.set(error));
         threads.add(thread);
         thread.start();
@@ -217,7 +217,7 @@ class StepTest {
         assertEquals(6f, value.get(0));
         assertEquals(3f, value.get(1));
       }
-      ends.forEach(Communicator::close);
+      comms.forEach(Communicator::close);
     }
   }
 
@@ -225,15 +225,15 @@ class StepTest {
   void anInterruptedThreadStopsWaiting() throws InterruptedException {
     try (Context context = new Context(1)) {
       CommunicatorOptions options = CommunicatorOptions.builder().build();
-      List<Communicator> ends = Communicator.local(context, options, 2);
+      List<Communicator> comms = Communicator.local(context, options, 2);
       AtomicReference<Throwable> failure = new AtomicReference<>();
-      Thread waiting = new Thread(() -> ends.get(0).barrier());
+      Thread waiting = new Thread(() -> comms.get(0).barrier());
       waiting.setUncaughtExceptionHandler((where, error) -> failure.set(error));
       waiting.start();
       waiting.interrupt();
       waiting.join();
       assertEquals("GRADSTEP_ERR_ABORTED", ((GradstepException) failure.get()).statusName());
-      ends.forEach(Communicator::close);
+      comms.forEach(Communicator::close);
     }
   }
 

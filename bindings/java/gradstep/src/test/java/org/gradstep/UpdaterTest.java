@@ -35,7 +35,7 @@ class UpdaterTest {
         // docs:begin updater
         try (Optimizer optimizer = sgd(context);
             Accumulator accumulator = accumulator(context, 2);
-            Reducer reducer = new Reducer(context, comm, null, MODEL);
+            Reducer reducer = new Reducer(context, comm, MODEL);
             Updater updater = Updater.builder(context, optimizer).accumulator(accumulator).reducer(reducer).build();
             TensorList params = TensorList.of(memory);
             TensorList grads = TensorList.of(floats(rank, 4))) {
@@ -63,7 +63,7 @@ class UpdaterTest {
         FloatBuffer memory = floats(8, 8);
         try (Optimizer inner = sgd(context);
             Optimizer outer = sgd(context);
-            Reducer reducer = new Reducer(context, comm, null, MODEL)) {
+            Reducer reducer = new Reducer(context, comm, MODEL)) {
           UpdaterOptions options = UpdaterOptions.builder().sync(UpdaterSync.DELTAS).syncSteps(2).build();
           Updater.Builder parts = Updater.builder(context, inner).reducer(reducer).options(options);
           try (Updater updater = parts.outer(outer).build();
@@ -87,7 +87,7 @@ class UpdaterTest {
       Ranks.run(context, 2, (rank, comm) -> {
         FloatBuffer memory = floats(0, 0);
         try (Optimizer optimizer = sgd(context);
-            Reducer reducer = new Reducer(context, comm, null, MODEL)) {
+            Reducer reducer = new Reducer(context, comm, MODEL)) {
           UpdaterOptions options = UpdaterOptions.builder()
               .sync(UpdaterSync.PARAMETERS)
               .syncSteps(2)
@@ -110,12 +110,12 @@ class UpdaterTest {
     try (Context context = new Context(1)) {
       List<Communicator> later = Communicator.local(context, null, 2);
       CyclicBarrier together = new CyclicBarrier(2);
-      List<Communicator> ends = Communicator.local(context, null, 2);
-      Ranks.run(ends, (rank, comm) -> {
+      List<Communicator> comms = Communicator.local(context, null, 2);
+      Ranks.run(comms, (rank, comm) -> {
         FloatBuffer memory = floats(0, 0);
         try (Optimizer optimizer = sgd(context);
             Accumulator accumulator = accumulator(context, 1);
-            Reducer reducer = new Reducer(context, comm, null, MODEL);
+            Reducer reducer = new Reducer(context, comm, MODEL);
             Updater updater = Updater.builder(context, optimizer).accumulator(accumulator).reducer(reducer).build();
             TensorList params = TensorList.of(memory);
             TensorList grads = TensorList.of(floats(2 * rank, 2))) {
@@ -130,7 +130,7 @@ class UpdaterTest {
           assertArrayEquals(new float[] {-0.5f, -1}, values(memory));
         }
       });
-      ends.forEach(Communicator::close);
+      comms.forEach(Communicator::close);
       later.forEach(Communicator::close);
     }
   }
@@ -141,7 +141,7 @@ class UpdaterTest {
       Ranks.run(context, 2, (rank, comm) -> {
         FloatBuffer memory = floats(0, 0);
         try (Optimizer optimizer = sgd(context); Reducer reducer = new Reducer(context, comm, null, MODEL)) {
-          optimizer.shard(reducer, null);
+          optimizer.shard(reducer);
           try (Updater updater = Updater.builder(context, optimizer).reducer(reducer).build();
               TensorList params = TensorList.of(memory);
               TensorList grads = TensorList.of(floats(2 * rank, 2))) {

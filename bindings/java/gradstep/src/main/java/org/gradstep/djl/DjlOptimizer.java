@@ -70,6 +70,16 @@ public final class DjlOptimizer extends ai.djl.training.optimizer.Optimizer impl
     }
 
     /**
+     * As {@link #reducer(Communicator, ReducerOptions)}, with the default options.
+     *
+     * @param comm this rank's, which stays the caller's to close
+     * @return this
+     */
+    public Builder reducer(Communicator comm) {
+      return reducer(comm, null);
+    }
+
+    /**
      * Makes the gradients of all ranks one. Every rank trains the same model on data of its own.
      *
      * @param comm this rank's, which stays the caller's to close

@@ -67,7 +67,7 @@ public final class DataParallel {
           AccumulatorOptions.builder().mode(AccumulationMode.MEAN).steps(MICRO_BATCHES).build();
       try (Optimizer optimizer = Optimizer.create(context, AdamOptions.builder(0.05).build(), MODEL);
           Accumulator accumulator = new Accumulator(context, window, MODEL);
-          Reducer reducer = new Reducer(context, comm, null, MODEL);
+          Reducer reducer = new Reducer(context, comm, MODEL);
           Updater updater = Updater.builder(context, optimizer).accumulator(accumulator).reducer(reducer).build();
           TensorList params = TensorList.of(line);
           TensorList grads = TensorList.of(gradient)) {
@@ -84,12 +84,12 @@ public final class DataParallel {
   static List<float[]> run() throws Exception {
     ExecutorService threads = Executors.newFixedThreadPool(RANKS);
     try (Context context = new Context(1)) {
-      List<Communicator> ends = Communicator.local(context, null, RANKS);
+      List<Communicator> comms = Communicator.local(context, RANKS);
       List<Callable<float[]>> ranks = IntStream.range(0, RANKS)
-          .<Callable<float[]>>mapToObj(rank -> () -> train(rank, ends.get(rank)))
+          .<Callable<float[]>>mapToObj(rank -> () -> train(rank, comms.get(rank)))
           .toList();
       List<Future<float[]>> lines = threads.invokeAll(ranks);
-      ends.forEach(Communicator::close);
+      comms.forEach(Communicator::close);
       return List.of(lines.get(0).get(), lines.get(1).get(), lines.get(2).get(), lines.get(3).get());
     } finally {
       threads.shutdown();

@@ -21,7 +21,7 @@ import ai.djl.training.dataset.ArrayDataset;
 import ai.djl.training.loss.Loss;
 import ai.djl.translate.TranslateException;
 import java.io.IOException;
-import org.gradstep.AdamOptions;
+import org.gradstep.AdamWOptions;
 import org.gradstep.djl.DjlOptimizer;
 
 /** The Trainer of DJL with an optimizer of gradstep: a network learns which points lie inside a ring. */
@@ -69,7 +69,7 @@ public final class DjlTrainer {
       Block block = network();
       model.setBlock(block);
       // docs:begin trainer
-      AdamOptions adamW = AdamOptions.builder(0.01).weightDecay(0.001).decoupledWeightDecay(true).build();
+      AdamWOptions adamW = AdamWOptions.builder(0.01).weightDecay(0.001).build();
       try (DjlOptimizer optimizer = DjlOptimizer.builder(adamW, block).build();
           Trainer trainer = model.newTrainer(
               new DefaultTrainingConfig(Loss.softmaxCrossEntropyLoss()).optOptimizer(optimizer))) {

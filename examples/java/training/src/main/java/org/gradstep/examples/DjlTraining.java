@@ -16,7 +16,7 @@ import java.util.List;
 import org.gradstep.AccumulationMode;
 import org.gradstep.Accumulator;
 import org.gradstep.AccumulatorOptions;
-import org.gradstep.AdamOptions;
+import org.gradstep.AdamWOptions;
 import org.gradstep.Context;
 import org.gradstep.DType;
 import org.gradstep.Optimizer;
@@ -85,7 +85,7 @@ public final class DjlTraining {
         .map(weight -> Parameter.of(null, DType.F32, weight.getShape().getShape()))
         .toList();
     try (Context context = new Context()) {
-      AdamOptions rule = AdamOptions.builder(0.05).weightDecay(0.001).decoupledWeightDecay(true).build();
+      AdamWOptions rule = AdamWOptions.builder(0.05).weightDecay(0.001).build();
       AccumulatorOptions window =
           AccumulatorOptions.builder().mode(AccumulationMode.MEAN).steps(MICRO_BATCHES).build();
       try (Optimizer optimizer = Optimizer.create(context, rule, model);

@@ -112,7 +112,7 @@ class DjlOptimizerTest {
     List<List<float[]>> found = new ArrayList<>(List.of(List.of(), List.of()));
     Engine.getInstance();
     try (Context context = new Context(1)) {
-      List<Communicator> ends = Communicator.local(context, null, 2);
+      List<Communicator> comms = Communicator.local(context, 2);
       CompletableFuture<?>[] ranks = new CompletableFuture<?>[2];
       for (int each = 0; each < 2; each++) {
         int rank = each;
@@ -120,12 +120,12 @@ class DjlOptimizerTest {
             block -> DjlOptimizer.builder(SgdOptions.builder(0.1).build(), block)
                 .context(context)
                 .accumulator(AccumulatorOptions.builder().steps(2).build())
-                .reducer(ends.get(rank), null)
+                .reducer(comms.get(rank))
                 .build(),
             10 * rank, 4)), task -> new Thread(task).start());
       }
       CompletableFuture.allOf(ranks).join();
-      ends.forEach(Communicator::close);
+      comms.forEach(Communicator::close);
     }
     for (int i = 0; i < found.get(0).size(); i++) {
       assertArrayEquals(found.get(0).get(i), found.get(1).get(i)); // the same bits, of other data
