@@ -74,7 +74,7 @@ TEST(CostModel, BucketsThatLeaveTogetherShareTheirRounds) {
   options.candidates = 1 << GRADSTEP_REDUCER_DENSE | 1 << GRADSTEP_REDUCER_POWERSGD;
   options.channels = 1;
   constexpr std::int64_t kSmall = 10000;
-  const ExchangeCost slow = network(100000, 3);
+  const ExchangeCost slow = network(100000, 1);
   const Choice alone = choose(slow, 4, kSmall, options, world, DType::f32, 1);
   const Choice together = choose(slow, 4, kSmall, options, world, DType::f32, 16);
   EXPECT_EQ(alone.options.mode, GRADSTEP_REDUCER_DENSE);
