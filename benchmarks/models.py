@@ -9,7 +9,6 @@ which this one is renewed or added.
 """
 
 import argparse
-import json
 import math
 import os
 import platform

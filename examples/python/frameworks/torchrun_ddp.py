@@ -15,6 +15,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 # docs:begin import
 import gradstep.torch
+
 # docs:end import
 
 STEPS = 150

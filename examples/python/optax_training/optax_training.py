@@ -12,6 +12,7 @@ import optax
 
 # docs:begin import
 import gradstep.optax
+
 # docs:end import
 
 STEPS = 100

@@ -391,7 +391,8 @@ class MuonExtras(Extras, total=False):
 class Muon(Optimizer):
     """torch.optim.Muon, with matrices multiplied in the parameters' precision, where torch rounds to bfloat16.
 
-    product_precision="bf16" rounds them too, after the division by the norm. iterate="gram" multiplies smaller matrices.
+    product_precision="bf16" rounds them too, after the division by the norm. iterate="gram" multiplies smaller
+    matrices.
     """
 
     _rule = gradstep.Muon
