@@ -127,7 +127,7 @@ def generated() -> dict[Path, str]:
     torches = {".".join(re.split(r"[.+]", each["torch"])[:2]) for each in machines if each["torch"]}
     versions = " and ".join(sorted(torches))
     short = [*table(machines, SHORT, has_speed=False), ""]
-    below = f"""gradstep's milliseconds; PyTorch's divided by them. Best of interleaved rounds, PyTorch {versions}.
+    below = f"""Cells: gradstep's milliseconds; PyTorch's, divided by them. Best of interleaved rounds, PyTorch {versions}.
         [More tables]({{}}#measured) cover Shampoo, networks and each language."""
     readme, front = ([*short, paragraph(below.format(page))] for page in ("docs/performance.md", "../performance.md"))
     whole = [

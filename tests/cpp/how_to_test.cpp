@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <gradstep/gradstep.hpp>
@@ -302,7 +303,9 @@ TEST(CppHowTo, ANewcomerJoinsBetweenTwoWindows) {
       const gradstep::Reducer reducer(context, comm, {}, kModel);
       gradstep::Updater updater(context, optimizer, nullptr, &reducer);
       std::optional<gradstep::Communicator> grown;
+      const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
       while (!grown) {
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "no newcomer came";
         // docs:begin grow
         updater.push(params, grads);
         const gradstep::CommOptions larger = {

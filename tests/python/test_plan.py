@@ -262,3 +262,19 @@ def test_command_line():
     ]:
         refused = run(*wanted, *arguments)
         assert refused.returncode == 2 and text in refused.stderr
+
+
+def test_the_break_even_figures_of_the_page_are_the_planners():
+    """docs/gradient_sync.md, "Break-even figures"."""
+    page = (Path(__file__).resolve().parents[2] / "docs" / "gradient_sync.md").read_text()
+    table = page.partition("| ranks | half |")[2].partition("\n\n")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+    assert [row[0] for row in rows] == ["4", "16", "64", "256"]
+    columns = [("half", "own"), ("sparse_topk", "gather"), ("sparse_topk", "split"), ("powersgd", "own")]
+    for ranks, *cells in rows:
+        found = plan.predict(25_000_000, int(ranks), 1e9 / 8, 1e-3, sparsity=0.01, rank=2)
+        limits = {(each.mode, each.algorithm): each.bandwidth for each in found.break_evens}
+        for cell, column in zip(cells, columns, strict=True):
+            limit = limits[column]
+            shown = None if cell == "never" else float(cell.removesuffix(" Gbit/s"))
+            assert shown == (limit and pytest.approx(limit * 8 / 1e9, rel=0.06)), (ranks, column)

@@ -202,7 +202,9 @@ function founder(folder, grads)
     comm = connect("auto", 0, 1, folder)
     updater = Updater(setup(SGD(1), model), nothing, Reducer(comm, model))
     grown = nothing
+    deadline = time_ns() + 60 * 10^9
     while grown === nothing
+        time_ns() < deadline || error("no newcomer came")
         # docs:begin grow
         push!(updater, model, grads)
         if rendezvous_pending(comm, "auto", 2, folder; generation = 1) == 1 # newcomers that wait, the same on all ranks

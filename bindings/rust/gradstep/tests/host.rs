@@ -97,7 +97,7 @@ struct Failing {
     failure: Failure,
 }
 
-impl Collectives for Failing {
+impl HostCollectives for Failing {
     fn rank(&self) -> i32 {
         self.meeting.rank()
     }

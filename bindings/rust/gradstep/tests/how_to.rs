@@ -5,6 +5,7 @@
 mod common;
 
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use common::on_ranks;
 use gradstep::{
@@ -312,7 +313,9 @@ fn a_newcomer_joins_between_two_windows() {
         let parts = Parts::new(sgd(&context, 1.0)).reducer(reducer);
         let mut updater = Updater::new(&context, parts, &UpdaterOptions::default())?;
         let mut grown = None;
+        let deadline = Instant::now() + Duration::from_secs(60);
         while grown.is_none() {
+            assert!(Instant::now() < deadline, "no newcomer came");
             // docs:begin grow
             updater.push(&mut params, &grads, 1.0)?;
             let larger = Connect::new(Engine::Auto, rank, 3).store_path(&folder).generation(1);

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.FloatBuffer;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -296,13 +297,15 @@ class HowToTest {
         TensorList params = TensorList.of(weight);
         TensorList grads = TensorList.of(floats(1, 2, 3, 4))) {
       boolean isGrown = false;
+      long deadline = System.nanoTime() + Duration.ofSeconds(60).toNanos();
       while (!isGrown) {
+        assertTrue(System.nanoTime() < deadline, "no newcomer came");
         // docs:begin grow
         updater.push(params, grads);
         CommunicatorOptions larger = CommunicatorOptions.builder().rank(rank).worldSize(3).generation(1).build();
         if (Communicator.pending(comm, larger, "auto", where) == 1) { // newcomers that wait, the same on all ranks
           try (Communicator grown = Communicator.connect(context, larger, "auto", where)) {
-            updater.recover(grown, params, 0); // the updater keeps what it needs of it
+            updater.recover(grown, params); // the updater keeps what it needs of it
           }
           isGrown = true;
         }
