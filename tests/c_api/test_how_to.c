@@ -119,7 +119,7 @@ static void context_body(int32_t rank, void* user) {
   options.num_threads = 2; /* the caller and one more */
   options.log_level = GRADSTEP_LOG_WARNING;
   options.log = print_record;
-  options.log_user = file;
+  options.log_user = file; /* a FILE* that outlives the context */
   CHECK(gradstep_context_create(&options, &context));
   /* docs:end context */
   gradstep_context_destroy(self->context);

@@ -125,6 +125,7 @@ WHOLE = {
     "average_every",
     "warmup_steps",
     "min_factored",
+    "gram_restart_every",
     "rank",
 }
 # Rules with an average of their own take none by options.

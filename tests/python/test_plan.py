@@ -162,7 +162,7 @@ def test_the_processor_is_measured_or_given():
         ("decode", "int4", 3 + 1 / 16),
         ("convert", "half", 1),
         ("select", "sparse_topk", 1),
-        ("multiply", "powersgd", 2),
+        ("multiply", "powersgd", 6 / 5),
         ("merge", "adasum_tree", 15 / 16),
     ]:
         given = plan.predict(**BASE, processor={**nothing, name: 1e-9})

@@ -156,7 +156,7 @@ class Updater(SavedState):
         return applied
 
     def recover(self, comm: Communicator | None, parameters: Arrays) -> None:
-        """Continues over a new communicator: survivors, ranks that stay, newcomers. Collective among them.
+        """Continues over a new communicator of survivors, ranks that stay and newcomers. Collective among them.
 
         All ranks take the state of the furthest. None: this rank goes on alone, without a reducer, and sharded state is
         gathered with the ranks that recover then.

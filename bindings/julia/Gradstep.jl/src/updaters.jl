@@ -72,7 +72,7 @@ end
 """
     recover!(updater, comm, model)
 
-Continues over a new communicator: survivors, ranks that stay, newcomers. Collective among them. `nothing` for `comm`: this rank
+Continues over a new communicator of survivors, ranks that stay and newcomers. Collective among them. `nothing` for `comm`: this rank
 goes on alone, without a reducer, and sharded state is gathered with the ranks that recover then. docs/failure.md says what is
 recovered.
 """

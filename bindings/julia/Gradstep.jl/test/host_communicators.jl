@@ -14,7 +14,7 @@ Meeting(world_size) = Meeting(world_size, Vector{Any}(undef, world_size), Thread
 function meet(meeting, round, deadline)
     Threads.atomic_add!(meeting.arrived, 1)
     while meeting.arrived[] < meeting.world_size * round
-        time() < deadline || throw(GradstepError(:TIMEOUT, "a rank did not come"))
+        time_ns() < deadline || throw(GradstepError(:TIMEOUT, "a rank did not come"))
         GC.safepoint()
     end
 end
@@ -24,7 +24,7 @@ end
 function collectives(meeting, r, given)
     round = Ref(0)
     together(f, mine, timeout) = begin
-        deadline = time() + timeout
+        deadline = time_ns() + ceil(UInt64, 1e9 * timeout)
         meeting.brought[r + 1] = mine
         meet(meeting, round[] += 1, deadline)
         f(meeting.brought)

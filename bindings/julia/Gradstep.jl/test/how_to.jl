@@ -259,7 +259,7 @@ function summed_over_own_transport(meeting, r)
     round = 0
     # docs:begin collectives
     function all_gather(receive, send, timeout) # receive = the bytes of rank 0, then those of rank 1, ...
-        deadline = time() + timeout
+        deadline = time_ns() + ceil(UInt64, 1e9 * timeout)
         meeting.brought[r + 1] = send
         meet(meeting, round += 1, deadline) # all have brought theirs
         copyto!(receive, reduce(vcat, meeting.brought))

@@ -215,9 +215,9 @@ impl Updater {
         Ok(applied != 0)
     }
 
-    /// Continues over a new communicator: survivors, ranks that stay, newcomers; collective among them. None: this rank
-    /// goes on alone, without a reducer, and sharded state is gathered with the ranks that recover then. The updater's
-    /// reducer is its own from here on, and no more among the [`Updater::parts`].
+    /// Continues over a new communicator of survivors, ranks that stay and newcomers; collective among them. None: this
+    /// rank goes on alone, without a reducer, and sharded state is gathered with the ranks that recover then. The
+    /// updater's reducer is its own from here on, and no more among the [`Updater::parts`].
     ///
     /// # Errors
     /// [`Error::InvalidState`], [`Error::Mismatch`], [`Error::Aborted`] (another rank could not), and those of a

@@ -57,8 +57,9 @@ fn an_overflow_skips_the_step_and_halves_the_scale() -> Result<()> {
     for (last, expected) in [(0.0, 1024.0), (f32::INFINITY, 512.0)] {
         scaled[3] = last;
         let mut params = [TensorMut::new(&mut weight, &[4])?];
-        let grads = [Tensor::new(&scaled, &[4])?]; // of the scaled loss
-                                                   // docs:begin scaler
+        // Gradients of the scaled loss.
+        let grads = [Tensor::new(&scaled, &[4])?];
+        // docs:begin scaler
         let options =
             StepOptions { skip_nonfinite: true, grad_scale: Some(1.0 / scale), max_norm: 100.0, ..Default::default() };
         let result = optimizer.step_with(&mut params, &grads, options)?;
@@ -105,8 +106,9 @@ fn each_rank_keeps_a_share_of_the_state() {
         let grads = [Tensor::new(&gradient, &[4])?];
         // docs:begin shard
         adam.shard(&comm, &ShardingOptions::default())?; // this rank's share of the state, from here on
-        adam.step(&mut params, &grads)?; // collective: averages, steps, and gathers the parameters
-                                         // docs:end shard
+        // Collective: averages, steps, and gathers the parameters.
+        adam.step(&mut params, &grads)?;
+        // docs:end shard
         assert!((weight[0] - 4.0).abs() < 1e-6, "{weight:?}");
         let mut moment = [0.0f32; 4];
         adam.get_state(0, "exp_avg", &mut TensorMut::new(&mut moment, &[4])?)?;
@@ -140,8 +142,9 @@ fn state_of_two_ranks_is_resumed_on_three() -> Result<()> {
         let mut adam = Optimizer::new(&context, &Adam::new(0.5), &schema)?;
         adam.shard(&comm, &ShardingOptions::default().gradients(ShardedGradients::Reduced))?;
         adam.step(&mut params, &grads)?;
-        adam.save(&file)?; // collective; rank 0 writes the state of the whole
-                           // docs:end save_shared
+        // Collective; rank 0 writes the state of the whole.
+        adam.save(&file)?;
+        // docs:end save_shared
         assert_eq!(weight, saved);
         Ok(())
     };
@@ -339,18 +342,15 @@ fn a_newcomer_joins_between_two_windows() {
         let mut updater = Updater::new(&context, Parts::new(optimizer).reducer(reducer), &UpdaterOptions::default())?;
         let how = Connect::new(Engine::Auto, rank, 3).store_path(&folder).generation(1);
         let comm = Communicator::connect(&context, &how)?; // waits for the others
-        updater.recover(Some(&comm), &mut params)?; // parameters, state and step count are theirs from here on
-                                                    // docs:end join
+        // Parameters, state and step count are theirs from here on.
+        updater.recover(Some(&comm), &mut params)?;
+        // docs:end join
         updater.push(&mut params, &[Tensor::new(&gradient, &[4])?], 1.0)?;
         Ok(weight)
     };
     let weights = on_ranks(vec![(); 3], |rank, ()| {
         let rank = rank as i32;
-        if rank < 2 {
-            founder(rank).unwrap()
-        } else {
-            newcomer(rank).unwrap()
-        }
+        if rank < 2 { founder(rank).unwrap() } else { newcomer(rank).unwrap() }
     });
     assert!(weights[0][0] < 4.0, "a step before the newcomer came, and one with it: {weights:?}");
     assert_eq!(weights, [weights[0]; 3]);
