@@ -15,7 +15,8 @@ constexpr std::size_t held_bytes_of(const Part& part) {
   if constexpr (requires { part.bytes(); }) {
     return static_cast<std::size_t>(part.bytes());
   } else {
-    return part.capacity() * sizeof(typename Part::value_type);
+    using Element = typename Part::value_type;
+    return part.capacity() * sizeof(Element);  // NOLINT(bugprone-sizeof-expression): some are pointers
   }
 }
 

@@ -32,8 +32,8 @@ class GradientUnits {
 
   std::size_t bytes() const {
     std::size_t bytes = held_bytes(shaped_, clipped_, centered_);
-    for (const std::vector<std::int64_t>& numbers : numbers_)
-      bytes += sizeof numbers + allocated_bytes(held_bytes(numbers));
+    bytes += numbers_.size() * sizeof(std::vector<std::int64_t>);
+    for (const std::vector<std::int64_t>& numbers : numbers_) bytes += allocated_bytes(held_bytes(numbers));
     return bytes;
   }
 

@@ -42,8 +42,8 @@ class Updater : public SavedState<Updater, gradstep_updater_save, gradstep_updat
     check(gradstep_updater_flush(c(), params.c(), params.size(), stream, &applied));
     return applied != 0;
   }
-  /// Continues over a new communicator of survivors, ranks that stay and newcomers. Collective among them. nullptr: this
-  /// rank goes on alone, without a reducer, and sharded state is gathered with the ranks that recover then.
+  /// Continues over a new communicator of survivors, ranks that stay and newcomers. Collective among them. nullptr:
+  /// this rank goes on alone, without a reducer, and sharded state is gathered with the ranks that recover then.
   void recover(Communicator* comm, const TensorList& params, void* stream = nullptr) {
     check(gradstep_updater_recover(c(), comm != nullptr ? comm->c() : nullptr, params.c(), params.size(), stream));
   }
