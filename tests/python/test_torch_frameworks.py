@@ -58,3 +58,17 @@ def test_program(launcher, program, needs):
     if program == "torchrun_ddp":
         sent, dense = map(float, re.findall(r"([\d.]+) MB", ranks[0][3]))
         assert 0 < sent < dense / 2
+
+
+@pytest.mark.night
+def test_trls_trainer_takes_the_optimizer():
+    pytest.importorskip("trl")
+    done = subprocess.run(
+        [sys.executable, PROGRAMS / "with_trl.py"],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "HF_HUB_OFFLINE": "1"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "over 60 steps" in done.stdout
