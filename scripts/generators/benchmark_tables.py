@@ -127,8 +127,8 @@ def generated() -> dict[Path, str]:
     torches = {".".join(re.split(r"[.+]", each["torch"])[:2]) for each in machines if each["torch"]}
     versions = " and ".join(sorted(torches))
     short = [*table(machines, SHORT, has_speed=False), ""]
-    below = f"""Cells: gradstep's milliseconds; PyTorch's, divided by them. Best of interleaved rounds, PyTorch {versions}.
-        [More tables]({{}}#measured) cover Shampoo, networks and each language."""
+    below = f"""Cells: gradstep's milliseconds; PyTorch's, divided by them. Best of interleaved rounds,
+        PyTorch {versions}. [More tables]({{}}#measured) cover Shampoo, networks and each language."""
     readme, front = ([*short, paragraph(below.format(page))] for page in ("docs/performance.md", "../performance.md"))
     whole = [
         paragraph(f"""Cells have gradstep's milliseconds, the ratio of PyTorch's to them, and gradstep's GB/s; PyTorch's
