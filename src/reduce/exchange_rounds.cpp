@@ -89,8 +89,24 @@ void RoundMaker::gather_and_sum(Rounds rounds, const Deadline& deadline) {
     const auto blocks = received(k).blocks;
     ShortList<const void*> sources = lists_.of<const void*>();
     sources.assign(blocks.begin(), blocks.end());
+    align(sources, call.data);
     resources_.backend().sum_ranks({call.data.data, sources, call.data.size, call.data.dtype, call.op, call.divisor},
                                    resources_.lane().queue());
+  }
+}
+
+/// A block begins where the one before it ends, which numbers of 8 bytes behind others of 4 may not. What has been sent
+/// has gone: there is room where it was.
+void RoundMaker::align(ShortList<const void*>& blocks, const Array& data) {
+  const auto is_aligned = [width = static_cast<std::uintptr_t>(size_of(data.dtype))](const void* block) {
+    return reinterpret_cast<std::uintptr_t>(block) % width == 0;
+  };
+  if (std::ranges::all_of(blocks, is_aligned)) return;
+  std::byte* place = resources_.outgoing.reserve(static_cast<std::int64_t>(blocks.size()) * data.bytes());
+  for (const void*& block : blocks) {
+    resources_.lane().queue().copy(place, block, static_cast<std::size_t>(data.bytes()));
+    block = place;
+    place += data.bytes();
   }
 }
 

@@ -56,6 +56,7 @@ class RoundMaker {
 
   void sum(Rounds rounds, const Deadline& deadline);
   void gather_and_sum(Rounds rounds, const Deadline& deadline);
+  void align(ShortList<const void*>& blocks, const Array& data);
   void gather(Rounds rounds, const Deadline& deadline);
   void gather_v(Rounds rounds, const Deadline& deadline);
   void exchange(Rounds rounds, const Deadline& deadline);
