@@ -50,7 +50,8 @@ TextKey text_key;
 /// Room for `size` characters. False, and there is none, if there is no memory.
 bool make_room(MessageSlot& slot, std::size_t size) noexcept {
   if (size <= slot.capacity) return true;
-  auto* text = static_cast<char*>(std::malloc(size));
+  // Zeros, or GCC warns: pthread_setspecific of mingw-w64 takes a const pointer.
+  auto* text = static_cast<char*>(std::calloc(size, 1));
   if (text == nullptr) return false;
   if (!text_key.keep(text)) {
     std::free(text);
