@@ -51,7 +51,7 @@ class Site {
     if (zeroed) queue_->zero(buffer.data(), bytes);
     return buffer;
   }
-  /// Replaces a buffer that has another number of bytes; what is in it is lost.
+  /// Gives a buffer of another size `bytes`. Its contents are lost then.
   void fit(Buffer& buffer, std::int64_t bytes, bool zeroed) const {
     if (buffer.bytes() == static_cast<std::size_t>(bytes)) return;
     buffer = allocate(static_cast<std::size_t>(bytes), zeroed);

@@ -6,7 +6,7 @@
 
 namespace gradstep {
 
-/// What has bytes() says so itself; a vector holds its capacity.
+/// A class with bytes(), or a vector.
 template <class Part>
 concept SaysBytes = requires(const Part& part) { part.bytes(); } || requires(const Part& part) { part.capacity(); };
 
@@ -20,7 +20,7 @@ constexpr std::size_t held_bytes_of(const Part& part) {
   }
 }
 
-/// Bytes that all parts hold, used or not.
+/// Bytes that the parts hold: bytes(), or the capacity of a vector.
 template <SaysBytes... Parts>
 constexpr std::size_t held_bytes(const Parts&... parts) {
   return (std::size_t{0} + ... + held_bytes_of(parts));

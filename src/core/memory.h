@@ -19,9 +19,9 @@ namespace gradstep {
 /// Cache line, and the width of the widest vector.
 inline constexpr std::size_t kAlignment = 64;
 
-/// `bytes`, or the next multiple of `unit`.
+/// `bytes`, rounded up to a multiple of `unit`.
 constexpr std::int64_t whole_units(std::int64_t bytes, std::int64_t unit) { return (bytes + unit - 1) / unit * unit; }
-/// Bytes of the cache lines that so many elements take.
+/// Bytes of `elements`, rounded up to whole cache lines.
 constexpr std::int64_t line_bytes(std::int64_t elements, DType dtype) {
   return whole_units(elements * size_of(dtype), static_cast<std::int64_t>(kAlignment));
 }

@@ -29,6 +29,13 @@ struct BucketChoice {
 /// Whether options.candidates, which may be 0, allow a mode to mode AUTO.
 bool is_candidate(const gradstep_reducer_options& options, std::int32_t mode);
 
+/// What may leave together with a bucket, the bucket included.
+struct Together {
+  std::size_t buckets = 1;
+  std::size_t channels = 1;
+  bool share_sums = true;  ///< false: only gathers have common rounds
+};
+
 class CostModel {
  public:
   /// Collective: measures for windows of so many elements, and agrees with the other ranks on the largest of each
@@ -38,10 +45,9 @@ class CostModel {
   CostModel(const ExchangeCost& prices, const ExchangeSize& world) : prices_(prices), world_(world) {}
 
   /// The candidate with the smallest prediction, for a bucket with parameters of these shapes; and the predictions.
-  /// `buckets`: how many may leave together and share rounds, this one included.
   BucketChoice choose(const BucketPlan& plan, std::span<const std::vector<std::int64_t>> shapes,
                       const gradstep_reducer_options& options, gradstep_bucket_statistics& stats,
-                      std::size_t buckets = 1) const;
+                      const Together& together = {}) const;
 
  private:
   void measure_network(const ExchangeResources& resources, const Deadline& deadline);

@@ -238,7 +238,7 @@ ExchangeCost coded_cost(const ExchangeSize& size, kernels::NumberCode code) {
     cost.inside_round = 2;
     cost.inside_byte = others(size.ranks_inside) * (bytes_of(size) + owners * all);
     cost.add = size.elements;
-    // What a host sums is a copy; the residual becomes zero, and the own stretch comes back to it.
+    // Copies the bucket to be summed in its host, clears the residual, and copies the rank's stretch of the sum back.
     cost.pack = 2 * size.elements + size.elements / owners;
   }
   cost.pack += kWithResidual * size.elements;

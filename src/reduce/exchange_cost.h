@@ -108,8 +108,8 @@ ExchangeCost adasum_nway_cost(const ExchangeSize& size);
 struct FactorSizes {
   double left = 0;        ///< elements of the first all-reduce: left factors, and what travels densely
   double right = 0;       ///< elements of the second; 0 = there is none
-  double multiplied = 0;  ///< elements, each times what its columns take beside one
-  /// Reading an element, whatever the rank, takes as long as so many columns.
+  double multiplied = 0;  ///< elements, as if factors had one column: see kReadInColumns
+  /// An element takes so many columns' time to be read, and one for each column.
   static constexpr double kReadInColumns = 4;
 
   /// Factors of so many columns are smaller than the matrix; it travels densely if not.
@@ -127,10 +127,11 @@ bool sums_by_gather(const ExchangeSize& size);
 /// Buckets that leave together share their rounds. Returns how many times the rounds of one bucket are made for
 /// `buckets` of them. `bytes`: what a rank gives in a round of one bucket. See BucketQueue::last_with.
 double common_rounds(const ExchangeSize& size, double buckets, double channels, double bytes);
-/// `bucket` with its part of such rounds, where the engine is one over a network.
+/// The cost of a bucket with its part of common rounds. Unchanged where the engine is not over a network. `buckets`,
+/// `channels` and `bytes` are as in common_rounds().
 ExchangeCost in_common_rounds(ExchangeCost bucket, const ExchangeSize& size, double buckets, double channels,
                               double bytes);
-/// What a rank gives in a round of one bucket of mode POWERSGD, and of mode SPARSE_TOPK.
+/// Bytes that a rank gives in a round of one bucket of mode POWERSGD, and of mode SPARSE_TOPK.
 double power_sgd_message(const ExchangeSize& size, const FactorSizes& factors);
 double sparse_message(const ExchangeSize& size, double sparsity);
 

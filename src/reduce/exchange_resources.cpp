@@ -36,14 +36,18 @@ ExchangeResources::ExchangeResources(const std::shared_ptr<Context>& own_context
   compare_ranks(*comm, digest_of(schema, options).values, what, deadline);
 }
 
-void ExchangeResources::open_channels(std::size_t buckets, const Deadline& deadline) {
-  if (!may_overlap() || !site.is_host()) return;
+std::size_t ExchangeResources::channels_for(std::size_t buckets) const {
+  if (!may_overlap() || !site.is_host()) return 1;
   constexpr std::int32_t kMostRanks = 16;
   constexpr std::size_t kOverNetworks = 4;
   auto wanted = static_cast<std::size_t>(options.channels);
   if (wanted == 0)
     wanted = comm->connection().engine().is_over_network() && comm->world_size() <= kMostRanks ? kOverNetworks : 1;
-  while (further.size() + 1 < std::min(wanted, buckets)) {
+  return std::clamp(buckets, std::size_t{1}, wanted);
+}
+
+void ExchangeResources::open_channels(std::size_t buckets, const Deadline& deadline) {
+  while (further.size() + 1 < channels_for(buckets)) {
     auto& next = *further.emplace_back(std::make_unique<ExchangeResources>(context, site, options));
     next.comm = comm->private_channel(deadline);
     next.data = std::make_unique<DataPlane>(*next.comm, *context, next.lane());

@@ -45,7 +45,9 @@ struct ExchangeResources {
   /// Rounds of buckets that leave together are better one: each costs a delay of the network. Where exchanges are
   /// queued on a device no thread waits for a round.
   bool has_common_rounds() const { return comm->connection().engine().is_over_network() && !data->is_queued(); }
-  /// Collective: as many channels as options.channels says, at most one for each of `buckets`. Once, on the first.
+  /// The channels of so many buckets: as many as options.channels says, at most one for each.
+  std::size_t channels_for(std::size_t buckets) const;
+  /// Collective: opens channels_for(buckets). Once, on the first.
   void open_channels(std::size_t buckets, const Deadline& deadline);
   /// What the bucket's channel has.
   ExchangeResources& of_bucket(std::size_t bucket);

@@ -95,8 +95,8 @@ void RoundMaker::gather_and_sum(Rounds rounds, const Deadline& deadline) {
   }
 }
 
-/// A block begins where the one before it ends, which numbers of 8 bytes behind others of 4 may not. What has been sent
-/// has gone: there is room where it was.
+/// Copies blocks whose address is no multiple of their numbers' size: f64 may begin behind an odd count of f32. The
+/// room of what was sent is free again.
 void RoundMaker::align(ShortList<const void*>& blocks, const Array& data) {
   const auto is_aligned = [width = static_cast<std::uintptr_t>(size_of(data.dtype))](const void* block) {
     return reinterpret_cast<std::uintptr_t>(block) % width == 0;

@@ -42,8 +42,8 @@ struct Muon {
       {"coefficient_c", {}, 2.0315, "likewise"},
       {"variance_epsilon", at_least(0), 1e-8, "keeps the root of the variance from zero"},
       {"gram_restart_every", whole(1, 20), 3,
-       "for iterate = gram: X is made anew before every iteration whose number is a multiple of it; products in bf16 "
-       "fail where that is rare"},
+       "for iterate = gram: X is made anew before iterations n, 2 n, ..., counted from 1; a large n makes products in "
+       "bf16 fail"},
   };
 
   enum : std::uint8_t {
@@ -85,9 +85,9 @@ struct Muon {
        "precision of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: iterates are rounded to it, "
        "and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor"},
       {"iterate", kIterates,
-       "what the Newton-Schulz iterations change. matrix: X; gram: X X^T and the matrix that X is multiplied by at the "
-       "end, fewer operations; it changes nothing where one axis is less than 1.5 times the other (Zhang et al. 2026, "
-       "Gram Newton-Schulz)"},
+       "what the Newton-Schulz iterations change. matrix: X; gram: X X^T and a matrix by which X is multiplied at the "
+       "end, which takes fewer operations (Zhang et al. 2026, Gram Newton-Schulz); as matrix where one axis is less "
+       "than 1.5 times the other"},
   };
 
   static constexpr State kStates[] = {{.name = "momentum_buffer", .has_signs = true}};

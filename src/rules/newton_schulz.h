@@ -11,8 +11,8 @@
 //   Q = a Q + Q Z, from I on
 //   R = (a I + Z) (a R + R Z)
 //   X = Q X
-// Errors of R grow with Q. Before every iteration whose number, from 1 on, is a multiple of `restart_every` X = Q X,
-// and R and Q begin anew: the first iterations, whose coefficients are the largest, are one fewer.
+// Errors of R grow with Q. So X = Q X, and R and Q begin anew, before iterations restart_every, 2 restart_every, ...,
+// counted from 1. The first run is one shorter than the others, because its coefficients are the largest.
 //
 // With products in bf16 every iterate is rounded to it, and products sum in f32.
 //

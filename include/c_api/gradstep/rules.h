@@ -375,8 +375,8 @@ typedef struct gradstep_muon_options {
   double coefficient_b;      /* default -4.775: likewise */
   double coefficient_c;      /* default 2.0315: likewise */
   double variance_epsilon;   /* >= 0, default 1e-8: keeps the root of the variance from zero */
-  double gram_restart_every; /* in [1, 21), whole, default 3: for iterate = gram: X is made anew before every iteration
-                                whose number is a multiple of it; products in bf16 fail where that is rare */
+  double gram_restart_every; /* in [1, 21), whole, default 3: for iterate = gram: X is made anew before iterations n, 2
+                                n, ..., counted from 1; a large n makes products in bf16 fail */
   int32_t momentum_form;     /* enum gradstep_muon_momentum_form: average: m = momentum * m + (1 - momentum) * g
                                 (KellerJordan, torch, NVIDIA); sum: m = momentum * m + g (Moonlight, dion); corrected: the
                                 average, corrected for its bias (optax) */
@@ -399,10 +399,10 @@ typedef struct gradstep_muon_options {
   int32_t product_precision; /* enum gradstep_muon_product_precision: precision of the Newton-Schulz iterations. f32:
                                 that of the arithmetic type; bf16: iterates are rounded to it, and products sum in f32
                                 (NVIDIA, KellerJordan, torch), in bits that depend on the processor */
-  int32_t iterate;  /* enum gradstep_muon_iterate: what the Newton-Schulz iterations change. matrix: X; gram: X X^T and
-                       the matrix that X is multiplied by at the end, fewer operations; it changes nothing where one axis
-                       is less than 1.5 times the other (Zhang et al. 2026, Gram Newton-Schulz) */
-  int32_t maximize; /* bool */
+  int32_t iterate; /* enum gradstep_muon_iterate: what the Newton-Schulz iterations change. matrix: X; gram: X X^T and a
+                      matrix by which X is multiplied at the end, which takes fewer operations (Zhang et al. 2026, Gram
+                      Newton-Schulz); as matrix where one axis is less than 1.5 times the other */
+  int32_t maximize;            /* bool */
   int32_t master_weights;      /* bool */
   int32_t state_dtype;         /* enum gradstep_state_dtype */
   int32_t stochastic_rounding; /* bool */

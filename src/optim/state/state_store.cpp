@@ -48,12 +48,6 @@ bool StateStore::is_owner(std::size_t parameter) const {
                              [](const Entry& entry) { return entry.owner >= 0 && entry.tensor.is_here(); });
 }
 
-std::vector<std::size_t> StateStore::slots(std::size_t parameter) const {
-  std::vector<std::size_t> slots;
-  for (const Entry& entry : parameters_[parameter]) slots.push_back(entry.slot);
-  return slots;
-}
-
 bool StateStore::has_codes(std::size_t parameter) const {
   return std::ranges::any_of(parameters_[parameter], [](const Entry& entry) { return entry.tensor.is_coded(); });
 }

@@ -75,8 +75,6 @@ class StateStore {
 
   static constexpr std::size_t kNoSlot = std::numeric_limits<std::size_t>::max();
 
-  /// The slots of a parameter's tensors, in ascending order; some may be switched off.
-  std::vector<std::size_t> slots(std::size_t parameter) const;
   /// Whether one of a parameter's tensors is in integer codes, switched off or not.
   bool has_codes(std::size_t parameter) const;
   /// Without memory where the parameter has none in this slot.
@@ -140,6 +138,7 @@ class StateStore {
       return std::tie(name, shape, is_whole) < std::tie(other.name, other.shape, other.is_whole);
     }
   };
+  /// A tensor of a parameter.
   struct Entry {
     const Description* about = nullptr;
     StateTensor tensor;

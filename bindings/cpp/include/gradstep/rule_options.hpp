@@ -288,9 +288,8 @@ struct MuonOptions {
   double coefficient_b = -4.775;   ///< likewise; default -4.775
   double coefficient_c = 2.0315;   ///< likewise; default 2.0315
   double variance_epsilon = 1e-8;  ///< keeps the root of the variance from zero; >= 0, default 1e-8
-  double gram_restart_every =
-      3;  ///< for iterate = gram: X is made anew before every iteration whose number is a multiple of it; products in
-          ///< bf16 fail where that is rare; in [1, 21), whole, default 3
+  double gram_restart_every = 3;  ///< for iterate = gram: X is made anew before iterations n, 2 n, ..., counted from 1;
+                                  ///< a large n makes products in bf16 fail; in [1, 21), whole, default 3
   MuonMomentumForm momentum_form =
       MuonMomentumForm::kAverage;  ///< average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA);
                                    ///< sum: m = momentum * m + g (Moonlight, dion); corrected: the average, corrected
@@ -318,9 +317,9 @@ struct MuonOptions {
                                    ///< bf16: iterates are rounded to it, and products sum in f32 (NVIDIA, KellerJordan,
                                    ///< torch), in bits that depend on the processor
   MuonIterate iterate =
-      MuonIterate::kMatrix;  ///< what the Newton-Schulz iterations change. matrix: X; gram: X X^T and the matrix that X
-                             ///< is multiplied by at the end, fewer operations; it changes nothing where one axis is
-                             ///< less than 1.5 times the other (Zhang et al. 2026, Gram Newton-Schulz)
+      MuonIterate::kMatrix;  ///< what the Newton-Schulz iterations change. matrix: X; gram: X X^T and a matrix by which
+                             ///< X is multiplied at the end, which takes fewer operations (Zhang et al. 2026, Gram
+                             ///< Newton-Schulz); as matrix where one axis is less than 1.5 times the other
   bool maximize = false;
   bool master_weights = false;
   StateDtype state_dtype = StateDtype::kNative;

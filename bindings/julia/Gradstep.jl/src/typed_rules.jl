@@ -106,7 +106,7 @@ Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dio
 - `coefficient_b`: likewise; default -4.775
 - `coefficient_c`: likewise; default 2.0315
 - `variance_epsilon`: keeps the root of the variance from zero; >= 0, default 1e-8
-- `gram_restart_every`: for iterate = gram: X is made anew before every iteration whose number is a multiple of it; products in bf16 fail where that is rare; in [1, 21), whole, default 3
+- `gram_restart_every`: for iterate = gram: X is made anew before iterations n, 2 n, ..., counted from 1; a large n makes products in bf16 fail; in [1, 21), whole, default 3
 - `momentum_form`: average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA); sum: m = momentum * m + g (Moonlight, dion); corrected: the average, corrected for its bias (optax)
 - `nesterov`: looks one step ahead; default true
 - `step_scale`: shape: sqrt(max(1, rows / columns)) (KellerJordan, torch); rms: 0.2 sqrt(max(rows, columns)) (Moonlight, torch); spectral: sqrt(rows / columns) (dion, torch, NVIDIA); largest: sqrt(max(rows, columns)) (NVIDIA); kernel: sqrt(max(1, columns / rows)), for weights of inputs x outputs (optax); none: 1
@@ -116,7 +116,7 @@ Jordan et al. 2024, Muon; options where KellerJordan/Muon, torch, Moonlight, dio
 - `variance_floor`: add: sqrt(v) + `variance_epsilon`; max: sqrt(max(v, `variance_epsilon`))
 - `variance_length`: how long o is then. kept: as before (NorMuon); free: as it comes (AdaMuon: NVIDIA); full: sqrt(min(rows, columns)), with v / (1 - `variance_beta`^(t+1)) (AdaMuon: `pytorch_optimizer`)
 - `product_precision`: precision of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: iterates are rounded to it, and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor
-- `iterate`: what the Newton-Schulz iterations change. matrix: X; gram: X X^T and the matrix that X is multiplied by at the end, fewer operations; it changes nothing where one axis is less than 1.5 times the other (Zhang et al. 2026, Gram Newton-Schulz)
+- `iterate`: what the Newton-Schulz iterations change. matrix: X; gram: X X^T and a matrix by which X is multiplied at the end, which takes fewer operations (Zhang et al. 2026, Gram Newton-Schulz); as matrix where one axis is less than 1.5 times the other
 
 State `momentum_buffer`. State of a tensor as a whole: with variance: variance, a number for each row, for each place of
 the longer axis, or for each element. All rules take `maximize`, `master_weights`, `state_dtype`, `stochastic_rounding`,

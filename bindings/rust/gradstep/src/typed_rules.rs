@@ -482,8 +482,8 @@ rule! {
         coefficient_c: f64,
         /// Keeps the root of the variance from zero; >= 0, default 1e-8.
         variance_epsilon: f64,
-        /// For iterate = gram: X is made anew before every iteration whose number is a multiple of it; products in bf16
-        /// fail where that is rare; in [1, 21), whole, default 3.
+        /// For iterate = gram: X is made anew before iterations n, 2 n, ..., counted from 1; a large n makes products
+        /// in bf16 fail; in [1, 21), whole, default 3.
         gram_restart_every: f64,
         /// Average: m = momentum * m + (1 - momentum) * g (KellerJordan, torch, NVIDIA); sum: m = momentum * m + g
         /// (Moonlight, dion); corrected: the average, corrected for its bias (optax).
@@ -509,9 +509,9 @@ rule! {
         /// Precision of the Newton-Schulz iterations. f32: that of the arithmetic type; bf16: iterates are rounded to
         /// it, and products sum in f32 (NVIDIA, KellerJordan, torch), in bits that depend on the processor.
         product_precision: MuonProductPrecision,
-        /// What the Newton-Schulz iterations change. matrix: X; gram: X X^T and the matrix that X is multiplied by at
-        /// the end, fewer operations; it changes nothing where one axis is less than 1.5 times the other (Zhang et al.
-        /// 2026, Gram Newton-Schulz).
+        /// What the Newton-Schulz iterations change. matrix: X; gram: X X^T and a matrix by which X is multiplied at
+        /// the end, which takes fewer operations (Zhang et al. 2026, Gram Newton-Schulz); as matrix where one axis is
+        /// less than 1.5 times the other.
         iterate: MuonIterate,
     }
 }

@@ -5,9 +5,9 @@
 package org.gradstep;
 
 /**
- * What the Newton-Schulz iterations change. matrix: X; gram: X X^T and the matrix that X is multiplied by at the end,
- * fewer operations; it changes nothing where one axis is less than 1.5 times the other (Zhang et al. 2026, Gram
- * Newton-Schulz).
+ * What the Newton-Schulz iterations change. matrix: X; gram: X X^T and a matrix by which X is multiplied at the end,
+ * which takes fewer operations (Zhang et al. 2026, Gram Newton-Schulz); as matrix where one axis is less than 1.5
+ * times the other.
  */
 public enum MuonIterate {
   /** {@code matrix}. */

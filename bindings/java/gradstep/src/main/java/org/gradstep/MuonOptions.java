@@ -163,8 +163,8 @@ public final class MuonOptions extends RuleOptions {
     }
 
     /**
-     * For iterate = gram: X is made anew before every iteration whose number is a multiple of it; products in bf16
-     * fail where that is rare; in [1, 21), whole, default 3.
+     * For iterate = gram: X is made anew before iterations n, 2 n, ..., counted from 1; a large n makes products in
+     * bf16 fail; in [1, 21), whole, default 3.
      *
      * @param gramRestartEvery the new one
      * @return this
@@ -270,9 +270,9 @@ public final class MuonOptions extends RuleOptions {
     }
 
     /**
-     * What the Newton-Schulz iterations change. matrix: X; gram: X X^T and the matrix that X is multiplied by at the
-     * end, fewer operations; it changes nothing where one axis is less than 1.5 times the other (Zhang et al. 2026,
-     * Gram Newton-Schulz).
+     * What the Newton-Schulz iterations change. matrix: X; gram: X X^T and a matrix by which X is multiplied at the
+     * end, which takes fewer operations (Zhang et al. 2026, Gram Newton-Schulz); as matrix where one axis is less
+     * than 1.5 times the other.
      *
      * @param iterate the new one
      * @return this
