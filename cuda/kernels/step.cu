@@ -26,7 +26,7 @@ using kernels::StepRequest;
 using kernels::StepScalars;
 using rules::GroupConstants;
 
-/// What is kept for each of constants.
+/// Kept from step to step, for each of the constants.
 struct KeptPowers {
   rules::Powers powers;
   kernels::Fold fold;

@@ -51,7 +51,7 @@ class Site {
     if (zeroed) queue_->zero(buffer.data(), bytes);
     return buffer;
   }
-  /// Gives a buffer of another size `bytes`. Its contents are lost then.
+  /// Replaces a buffer that does not have `bytes` bytes. One that has them keeps its contents, even if `zeroed`.
   void fit(Buffer& buffer, std::int64_t bytes, bool zeroed) const {
     if (buffer.bytes() == static_cast<std::size_t>(bytes)) return;
     buffer = allocate(static_cast<std::size_t>(bytes), zeroed);

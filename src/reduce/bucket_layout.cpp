@@ -88,9 +88,14 @@ std::vector<BucketChoice> BucketLayout::choose(const std::vector<BucketPlan>& pl
   std::int64_t elements = 0;
   for (const BucketPlan& plan : plans) elements += plan.elements;
   const CostModel costs(resources_, elements, deadline);
-  const std::size_t together = resources_.has_common_rounds() ? plans.size() : 1;
+  const auto company_of = [&](const BucketPlan& plan) -> Together {
+    if (!resources_.has_common_rounds()) return {};
+    const auto like = std::ranges::count(plans, plan.dtype, &BucketPlan::dtype);
+    return {static_cast<std::size_t>(like), resources_.channels_for(plans.size()),
+            comm().reduction_order() != GRADSTEP_REDUCTION_ENGINE};
+  };
   for (std::size_t b = 0; b < plans.size(); ++b) {
-    choices[b] = costs.choose(plans[b], shapes_of(plans[b], schema_), options(), found[b], together);
+    choices[b] = costs.choose(plans[b], shapes_of(plans[b], schema_), options(), found[b], company_of(plans[b]));
   }
   // The measures are the same on all ranks; processors may still round predictions that are nearly equal differently.
   const auto bytes = static_cast<std::int64_t>(choices.size() * sizeof(BucketChoice));

@@ -293,7 +293,7 @@ void CostModel::agree(Communicator& comm, const Deadline& deadline) {
 
 BucketChoice CostModel::choose(const BucketPlan& plan, std::span<const std::vector<std::int64_t>> shapes,
                                const gradstep_reducer_options& options, gradstep_bucket_statistics& stats,
-                               std::size_t buckets) const {
+                               const Together& together) const {
   BucketChoice choice{.sparse_exchange = options.sparse_exchange, .by_hosts = world_.by_hosts ? 1 : 0};
   if (world_.ranks <= 1) return choice;
   ExchangeSize size = world_;
@@ -333,12 +333,14 @@ BucketChoice CostModel::choose(const BucketPlan& plan, std::span<const std::vect
     consider_code(GRADSTEP_REDUCER_FP8_E5M2, stats.predicted_fp8_nanoseconds);
   }
   const auto shared = [&](const ExchangeCost& amounts, const ExchangeSize& bucket, double bytes) {
-    return in_common_rounds(amounts, bucket, static_cast<double>(buckets), options.channels, bytes);
+    return in_common_rounds(amounts, bucket, static_cast<double>(together.buckets),
+                            static_cast<double>(together.channels), bytes);
   };
   const FactorSizes factors = factors_of(shapes, options.rank);
   if (factors.right > 0) {
     consider(GRADSTEP_REDUCER_POWERSGD, wanted, stats.predicted_powersgd_nanoseconds, [&](const ExchangeSize& bucket) {
-      return shared(power_sgd_cost(bucket, factors), bucket, power_sgd_message(bucket, factors));
+      const ExchangeCost alone = power_sgd_cost(bucket, factors);
+      return together.share_sums ? shared(alone, bucket, power_sgd_message(bucket, factors)) : alone;
     });
   }
   if (plan.elements > kMostSparseElements) return choice;

@@ -93,7 +93,7 @@ struct NewtonSchulz {
     return all;
   }
 
-  /// Below 3 to 2 a device, which makes whole products, would take longer.
+  /// Below 3 to 2 a device makes more operations by Gram iterations: its products are whole.
   bool uses_gram(std::int64_t rows, std::int64_t columns) const {
     return iterate == Iterate::gram && (2 * rows >= 3 * columns || 2 * columns >= 3 * rows);
   }

@@ -78,6 +78,7 @@ void expect_numbers_of_the_cpu(const std::vector<gradstep_option>& options, doub
     apart += std::pow(static_cast<double>(here[i]) - static_cast<double>(there[i]), 2);
     way += std::pow(static_cast<double>(here[i]), 2);
   }
+  ASSERT_GT(way, 0) << what;
   EXPECT_LE(std::sqrt(apart), tolerance * std::sqrt(way)) << what;
 }
 

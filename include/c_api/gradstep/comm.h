@@ -320,7 +320,7 @@ GRADSTEP_API void gradstep_comm_destroy(gradstep_comm* comm) GRADSTEP_NOEXCEPT;
  * The store serves on `network_interface`, a name or an address (NULL, as without it: see gradstep_comm_options), but
  * not on a link-local IPv6 address, whose scope is another one on each machine.
  * *len (may be NULL) = bytes needed; buf NULL with cap 0 only asks for that and starts nothing. A process
- * without the token can neither read nor write there. docs/failure.md has the limits of what it can take.
+ * without the token can neither read nor write there. docs/failure.md says how much such a process can hold.
  * Returns: INVALID_ARGUMENT (unknown engine or interface, a link-local address, cap too small), UNSUPPORTED (elsewhere
  * than on Linux), IO (no socket), OUT_OF_MEMORY.
  */

@@ -26,11 +26,11 @@
  *                 and a gather between hosts, and these codes in the last. Adasum: its pieces are summed in the first
  *                 round and merged between hosts; dots are gathered between hosts and inside them.
  *
- * A window's gradients are all there at once. Unless no_exchange, buckets of SPARSE_TOPK and POWERSGD that follow one
- * another on a channel then have the rounds of one, as many as give 1 MiB together, or 16 MiB / P if that is less. The
- * control all-reduce joins a gather of theirs if (P - 1) times its bytes are at most 64 KiB.
- * Adasum and sparse sums have exchanges of their own. With several channels, the delays of own rounds and of rings are
- * divided by the number of buckets that are under way at once. Nothing else overlaps, and ranks are in step.
+ * A window's gradients are all there at once. Between hosts, unless no_exchange or no_stages, buckets of SPARSE_TOPK
+ * and POWERSGD that follow one another on a channel then have the rounds of one, as many as give 1 MiB together, or 16
+ * MiB / P if that is less. The control all-reduce joins a gather of theirs if (P - 1) times its bytes are at most 64
+ * KiB. Adasum and sparse sums have exchanges of their own. With several channels, the delays of own rounds and of rings
+ * are divided by the number of buckets that are under way at once. Nothing else overlaps, and ranks are in step.
  * Sources: Thakur, Rabenseifner, Gropp 2005 (ring, tree); Culler et al. 1993 (LogP).
  */
 #ifndef GRADSTEP_COST_H

@@ -19,7 +19,7 @@ struct Choice {
 
 Choice choose(const ExchangeCost& measured, std::int64_t ranks, std::int64_t elements,
               const gradstep_reducer_options& options = mode_options(GRADSTEP_REDUCER_AUTO),
-              const ExchangeSize& world = {}, DType dtype = DType::f32, std::size_t buckets = 1) {
+              const ExchangeSize& world = {}, DType dtype = DType::f32, const Together& together = {}) {
   BucketPlan plan;
   plan.elements = elements;
   plan.dtype = dtype;
@@ -29,7 +29,7 @@ Choice choose(const ExchangeCost& measured, std::int64_t ranks, std::int64_t ele
   const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(elements)));
   const std::vector<std::vector<std::int64_t>> shapes = {{side, side}};
   Choice choice{{}, {}};
-  choice.options = CostModel(measured, sized).choose(plan, shapes, options, choice.stats, buckets);
+  choice.options = CostModel(measured, sized).choose(plan, shapes, options, choice.stats, together);
   return choice;
 }
 
@@ -72,15 +72,19 @@ TEST(CostModel, BucketsThatLeaveTogetherShareTheirRounds) {
   const ExchangeSize world{.has_stages = true};
   auto options = mode_options(GRADSTEP_REDUCER_AUTO);
   options.candidates = 1 << GRADSTEP_REDUCER_DENSE | 1 << GRADSTEP_REDUCER_POWERSGD;
-  options.channels = 1;
   constexpr std::int64_t kSmall = 10000;
   const ExchangeCost slow = network(100000, 1);
-  const Choice alone = choose(slow, 4, kSmall, options, world, DType::f32, 1);
-  const Choice together = choose(slow, 4, kSmall, options, world, DType::f32, 16);
+  const Choice alone = choose(slow, 4, kSmall, options, world, DType::f32);
+  const Choice together = choose(slow, 4, kSmall, options, world, DType::f32, {.buckets = 16});
   EXPECT_EQ(alone.options.mode, GRADSTEP_REDUCER_DENSE);
   EXPECT_EQ(together.options.mode, GRADSTEP_REDUCER_POWERSGD);
   EXPECT_EQ(alone.stats.predicted_dense_nanoseconds, together.stats.predicted_dense_nanoseconds);
-  const Choice near = choose(slow, 4, kSmall, options, {}, DType::f32, 16);
+  const Choice by_channels = choose(slow, 4, kSmall, options, world, DType::f32, {.buckets = 16, .channels = 16});
+  EXPECT_EQ(by_channels.stats.predicted_powersgd_nanoseconds, alone.stats.predicted_powersgd_nanoseconds)
+      << "each bucket has a channel of its own";
+  const Choice sums_apart = choose(slow, 4, kSmall, options, world, DType::f32, {.buckets = 16, .share_sums = false});
+  EXPECT_EQ(sums_apart.options.mode, GRADSTEP_REDUCER_DENSE);
+  const Choice near = choose(slow, 4, kSmall, options, {}, DType::f32, {.buckets = 16});
   EXPECT_EQ(near.stats.predicted_powersgd_nanoseconds, alone.stats.predicted_powersgd_nanoseconds)
       << "ranks of one machine have no common rounds";
 }

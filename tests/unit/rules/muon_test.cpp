@@ -254,7 +254,6 @@ TEST(Muon, GramIterationsTakeFewerOperationsWhereAxesDiffer) {
   const double of_matrix = form.operations(768, 3072);
   const double of_square = form.operations(768, 768);
   form.iterate = rules::Iterate::gram;
-  form.restart_every = 3;
   // Cubes of the shorter axis: 65 for the matrix, 24 + 14 for its Gram matrix.
   EXPECT_DOUBLE_EQ(form.operations(768, 3072) / of_matrix, 38.0 / 65);
   EXPECT_DOUBLE_EQ(form.operations(3072, 768) / of_matrix, 38.0 / 65);
