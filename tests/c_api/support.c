@@ -112,6 +112,15 @@ gradstep_context* new_context(int32_t num_threads) {
   return context;
 }
 
+void destroy_handles(gradstep_updater* updater, gradstep_reducer* reducer, gradstep_accumulator* accumulator,
+                     gradstep_optimizer* optimizer, gradstep_comm* comm) {
+  gradstep_updater_destroy(updater);
+  gradstep_reducer_destroy(reducer);
+  gradstep_accumulator_destroy(accumulator);
+  gradstep_optimizer_destroy(optimizer);
+  gradstep_comm_destroy(comm);
+}
+
 int record(outcome* o, gradstep_status status) {
   if (status != GRADSTEP_OK && o->status == GRADSTEP_OK) {
     o->status = status;

@@ -60,6 +60,9 @@ void model_init(model* m);
 
 /* A context of `num_threads` threads; the test fails if there is none. */
 gradstep_context* new_context(int32_t num_threads);
+/* Destroys what a rank has, in the order in which handles depend on each other. NULLs are left out. */
+void destroy_handles(gradstep_updater* updater, gradstep_reducer* reducer, gradstep_accumulator* accumulator,
+                     gradstep_optimizer* optimizer, gradstep_comm* comm);
 
 /* What one thread saw: the first failing status of its calls, and its text. */
 typedef struct outcome {

@@ -62,11 +62,7 @@ static int setup(void** state) {
 
 static int teardown(void** state) {
   world* w = *state;
-  gradstep_updater_destroy(w->updater);
-  gradstep_reducer_destroy(w->reducer);
-  gradstep_accumulator_destroy(w->accumulator);
-  gradstep_optimizer_destroy(w->optimizer);
-  gradstep_comm_destroy(w->comm);
+  destroy_handles(w->updater, w->reducer, w->accumulator, w->optimizer, w->comm);
   gradstep_context_destroy(w->context);
   return 0;
 }

@@ -51,11 +51,7 @@ static int teardown(void** state) {
   job* j = *state;
   for (int r = 0; r < kRanks; ++r) {
     rank_state* self = &j->ranks[r];
-    gradstep_updater_destroy(self->updater);
-    gradstep_reducer_destroy(self->reducer);
-    gradstep_accumulator_destroy(self->accumulator);
-    gradstep_optimizer_destroy(self->optimizer);
-    gradstep_comm_destroy(self->comm);
+    destroy_handles(self->updater, self->reducer, self->accumulator, self->optimizer, self->comm);
   }
   gradstep_context_destroy(j->context);
   return 0;
