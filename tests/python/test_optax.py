@@ -6,7 +6,9 @@ import gc
 import pickle
 import subprocess
 import sys
+import threading
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -148,6 +150,25 @@ def test_a_state_serves_one_update(compiled, random):
     with pytest.raises(error, match="belongs to another process"):
         stranger = adapters.State(jnp.array([1, 2], jnp.uint32), third.count)
         jax.block_until_ready(update(params, stranger, params))
+
+
+def test_a_state_serves_one_of_the_threads_that_bring_it():
+    params = {"w": jnp.ones(100_000)}
+    transformation = adapters.adam(0.1)
+    first = transformation.init(params)
+    ready = threading.Barrier(4)
+
+    def update(_):
+        ready.wait()
+        try:
+            return int(transformation.update(params, first, params)[1].count)
+        except gradstep.InvalidState as error:
+            return str(error)
+
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(update, range(4)))
+    assert found.count(1) == 1 and all("its optimizer is at step 1" in text for text in found if text != 1), found
+    assert adapters.optimizer_of(first).step_count == 1
 
 
 def test_the_count_is_named_as_in_optax():

@@ -72,7 +72,7 @@ class _Sophia(Transformation):
             return
         for i, found in enumerate(diagonal):
             mean = optimizer.get_state(i, "hessian")
-            optimizer.set_state(i, "hessian", self._share * mean + (1 - self._share) * np.asarray(found, mean.dtype))
+            optimizer.set_state(i, "hessian", self._share * mean + (1 - self._share) * found.astype(mean.dtype))
 
 
 @alias

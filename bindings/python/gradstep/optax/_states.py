@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The states of transformations: each stands for a gradstep optimizer of this process, in which the tensors stay."""
 
+import contextlib
 import itertools
 import os
+import threading
 import weakref
+from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 import jax
@@ -34,10 +37,15 @@ State.__module__ = "gradstep.optax"  # where pickles look for it
 
 
 class Entry:
-    """A gradstep optimizer, to be found by its token as long as its transformation lives."""
+    """A gradstep optimizer, to be found by its token as long as its transformation lives.
+
+    The lock is held from the check of a state to the end of its step, for devices of JAX call the host at the same time.
+    Nothing that JAX computes is waited for under it.
+    """
 
     def __init__(self, optimizer: gradstep.Optimizer) -> None:
         self.optimizer: gradstep.Optimizer | None = optimizer
+        self.lock = threading.Lock()
 
 
 # The first half of a token tells processes apart: a state that was saved finds nothing after a restart.
@@ -59,7 +67,21 @@ def optimizer_of(state: Tree) -> gradstep.Optimizer:
     Serves to save it, load it, or look into it. After a load() go on with
     ``state._replace(count=jnp.int32(optimizer.step_count))``.
     """
-    entry = _entries.get(_key(state))
+    return _found(_entries.get(_key(state)))
+
+
+@contextlib.contextmanager
+def lock_at(token: Any, step: Any, reason: str) -> Iterator[gradstep.Optimizer]:
+    """The optimizer behind a state, for one thread at a time. The error of a state at another step ends with `reason`."""
+    entry, count = _entries.get(_key(State(token, step))), int(step)
+    with entry.lock if entry else contextlib.nullcontext():
+        optimizer = _found(entry)
+        if count != min(optimizer.step_count, np.iinfo(step.dtype).max):
+            raise InvalidState(f"state: is of step {count}, its optimizer is at step {optimizer.step_count}; {reason}")
+        yield optimizer
+
+
+def _found(entry: Entry | None) -> gradstep.Optimizer:
     if entry is None or entry.optimizer is None:
         raise InvalidState(
             "state: its optimizer is gone: it belongs to another process, was released, or went with its "

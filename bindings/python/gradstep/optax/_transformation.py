@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 import gradstep
 from gradstep._arrays import dtype_of
-from gradstep.errors import InvalidArgument, InvalidState, Unsupported
-from gradstep.optax._states import Entry, State, Tree, optimizer_of, register, state_in
+from gradstep.errors import InvalidArgument, Unsupported
+from gradstep.optax._states import Entry, State, Tree, lock_at, register, state_in
 from gradstep.optax._tracing import is_recorded, on_each_device, on_host
 from gradstep.schedule import Schedule
 
@@ -235,17 +235,17 @@ class Transformation:
         beside: Sequence[Any],
     ) -> list[NDArray[Any]]:
         """The step itself, on the host."""
-        optimizer = _optimizer_at(token, step, _ON_EACH_DEVICE if on_each_device else _DROPPED)
-        for (name, number), value in zip(self._functions, values, strict=True):
-            for group in self._groups_of(optimizer, name, number):
-                optimizer.set_value(name, float(value), group)
         arrays = self._take([np.asarray(grad, order="C") for grad in grads], forms)
-        if params is None:
-            targets = _stand_ins(optimizer, arrays)
-        else:
-            targets = self._take([np.asarray(param) for param in params], forms)
-        deltas = self._put(optimizer.update(targets, arrays), forms)
-        self._after_step(optimizer, beside)
+        targets = None if params is None else self._take([np.asarray(param) for param in params], forms)
+        values, beside = list(map(float, values)), list(map(np.asarray, beside))
+        with lock_at(token, step, _ON_EACH_DEVICE if on_each_device else _DROPPED) as optimizer:
+            for (name, number), value in zip(self._functions, values, strict=True):
+                for group in self._groups_of(optimizer, name, number):
+                    optimizer.set_value(name, value, group)
+            if targets is None:
+                targets = _stand_ins(optimizer, arrays)
+            deltas = self._put(optimizer.update(targets, arrays), forms)
+            self._after_step(optimizer, beside)
         return [delta.astype(dtype, copy=False) for delta, dtype in zip(deltas, dtypes, strict=True)]
 
     def _after_step(self, optimizer: gradstep.Optimizer, beside: Sequence[Any]) -> None:
@@ -267,19 +267,11 @@ def average_of(state: Tree, params: Tree) -> Tree:
 
 
 def _average(token: Any, step: Any, arrays: Sequence[Any]) -> list[NDArray[Any]]:
-    optimizer = _optimizer_at(token, step, _OVERTAKEN)
     copies = [np.array(array, order="C") for array in arrays]
-    if optimizer.step_count > 0:
-        optimizer.average(copies)
+    with lock_at(token, step, _OVERTAKEN) as optimizer:
+        if optimizer.step_count > 0:
+            optimizer.average(copies)
     return copies
-
-
-def _optimizer_at(token: Any, step: Any, reason: str) -> gradstep.Optimizer:
-    """The optimizer behind a state, which must be at the state's step."""
-    optimizer = optimizer_of(State(token, step))
-    if int(step) != min(optimizer.step_count, np.iinfo(step.dtype).max):
-        raise InvalidState(f"state: is of step {int(step)}, its optimizer is at step {optimizer.step_count}; {reason}")
-    return optimizer
 
 
 _READERS = (gradstep.Adafactor, gradstep.Lamb, gradstep.Lars, gradstep.Prodigy, gradstep.ScheduleFree, gradstep.Sophia)
