@@ -39,8 +39,8 @@ State.__module__ = "gradstep.optax"  # where pickles look for it
 class Entry:
     """A gradstep optimizer, to be found by its token as long as its transformation lives.
 
-    The lock is held from the check of a state to the end of its step, for devices of JAX call the host at the same time.
-    Nothing that JAX computes is waited for under it.
+    The lock is held from the check of a state to the end of its step: devices of JAX call the host at the same time.
+    No thread that holds it waits for what JAX computes.
     """
 
     def __init__(self, optimizer: gradstep.Optimizer) -> None:
@@ -72,7 +72,7 @@ def optimizer_of(state: Tree) -> gradstep.Optimizer:
 
 @contextlib.contextmanager
 def lock_at(token: Any, step: Any, reason: str) -> Iterator[gradstep.Optimizer]:
-    """The optimizer behind a state, for one thread at a time. The error of a state at another step ends with `reason`."""
+    """The optimizer behind a state, for one thread at a time; `reason` ends the error of a state at another step."""
     entry, count = _entries.get(_key(State(token, step))), int(step)
     with entry.lock if entry else contextlib.nullcontext():
         optimizer = _found(entry)

@@ -67,7 +67,7 @@ public final class Main {
   private long run() throws InterruptedException {
     int worldSize = lines.get(0).call().equals("ranks") ? lines.remove(0).integer("n", 1) : 1;
     try (Context context = new Context()) {
-      List<Communicator> comms = Communicator.local(context, null, worldSize);
+      List<Communicator> comms = Communicator.local(context, worldSize);
       List<Rank> ranks = new ArrayList<>();
       List<Thread> threads = new ArrayList<>();
       for (int i = 0; i < worldSize; i++) {

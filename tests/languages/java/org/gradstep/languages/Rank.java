@@ -122,13 +122,13 @@ final class Rank {
       case "reset" -> accumulator.reset();
       case "reduce" -> {
         try (TensorList grads = gradients(line)) {
-          reducer.reduce(grads, null, line.number("weight", 1), 0);
+          reducer.reduce(grads, null, line.number("weight", 1));
         }
       }
       case "exchange" -> exchange(line);
       case "push" -> {
         try (TensorList params = TensorList.of(values); TensorList grads = gradients(line)) {
-          feed(updater.push(params, grads, line.number("weight", 1), 0) ? 1 : 0, 4);
+          feed(updater.push(params, grads, line.number("weight", 1)) ? 1 : 0, 4);
         }
       }
       case "finish" -> {
@@ -251,9 +251,9 @@ final class Rank {
         places.asLongBuffer().put(indices);
         Rows rows = new Rows(parameter, Tensor.of(places, DType.I64),
             Data.generate(3, generated, index, parameter, DType.F32, shape));
-        ready = accumulator.add(grads, List.of(rows), weight, 0);
+        ready = accumulator.add(grads, List.of(rows), weight);
       } else {
-        ready = accumulator.add(grads, weight, 0);
+        ready = accumulator.add(grads, weight);
       }
       feed(ready ? 1 : 0, 4);
     }
@@ -261,13 +261,13 @@ final class Rank {
 
   private void exchange(Line line) throws IOException {
     Tensor[] gradients = generatedGradients(line);
-    reducer.begin(line.number("weight", 1), 0);
+    reducer.begin(line.number("weight", 1));
     for (int i = gradients.length - 1; i >= 0; i--) {
       if (gradients[i] != null) {
-        reducer.push(i, gradients[i], 0);
+        reducer.push(i, gradients[i]);
       }
     }
-    reducer.await(null, 0);
+    reducer.await();
   }
 
   private StatefulHandle handle(String name) {

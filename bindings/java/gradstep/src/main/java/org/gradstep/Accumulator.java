@@ -47,6 +47,17 @@ public final class Accumulator extends StatefulHandle {
    *
    * @param grads one for each parameter; an absent one counts as zero
    * @param weight finite and 0 or more
+   * @return whether this ended the window
+   */
+  public boolean add(TensorList grads, double weight) {
+    return add(grads, weight, 0);
+  }
+
+  /**
+   * Adds a micro-batch.
+   *
+   * @param grads one for each parameter; an absent one counts as zero
+   * @param weight finite and 0 or more
    * @param stream of a device; 0 on the CPU
    * @return whether this ended the window
    */
@@ -57,6 +68,18 @@ public final class Accumulator extends StatefulHandle {
     } finally {
       leave(resource, grads.resource, null, null);
     }
+  }
+
+  /**
+   * Adds a micro-batch that has sparse rows.
+   *
+   * @param grads one for each parameter; null = rows alone
+   * @param rows of this micro-batch
+   * @param weight finite and 0 or more
+   * @return whether this ended the window
+   */
+  public boolean add(TensorList grads, List<Rows> rows, double weight) {
+    return add(grads, rows, weight, 0);
   }
 
   /**
@@ -131,6 +154,15 @@ public final class Accumulator extends StatefulHandle {
   public TensorList gradients(long stream) {
     return ask(address -> TensorList.views(resource, size,
         (handle, tensors, n) -> core.accumulator_gradients(handle, tensors, n, stream)));
+  }
+
+  /**
+   * The sums that are not divided yet, see gradstep_accumulator_sums in the C header.
+   *
+   * @return views, the caller's to close
+   */
+  public TensorList sums() {
+    return sums(0);
   }
 
   /**

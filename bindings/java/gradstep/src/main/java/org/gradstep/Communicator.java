@@ -236,12 +236,32 @@ public final class Communicator extends Handle {
    *
    * @param tensor as large on every rank
    * @param op what is made of the elements
+   */
+  public void allReduce(Tensor tensor, ReduceOp op) {
+    allReduce(tensor, op, 0);
+  }
+
+  /**
+   * The reduction over ranks, in place.
+   *
+   * @param tensor as large on every rank
+   * @param op what is made of the elements
    * @param stream of a device; 0 on the CPU
    */
   public void allReduce(Tensor tensor, ReduceOp op, long stream) {
     Tensor.writable(tensor, "tensor");
     call(address -> core.comm_all_reduce(address, tensor, op.code, stream));
     Reference.reachabilityFence(tensor);
+  }
+
+  /**
+   * The inputs of all ranks, one after another.
+   *
+   * @param input as large on every rank
+   * @param output of as many elements as all inputs
+   */
+  public void allGather(Tensor input, Tensor output) {
+    allGather(input, output, 0);
   }
 
   /**
@@ -256,6 +276,17 @@ public final class Communicator extends Handle {
     call(address -> core.comm_all_gather(address, input, output, stream));
     Reference.reachabilityFence(input);
     Reference.reachabilityFence(output);
+  }
+
+  /**
+   * The inputs of all ranks, one after another, each of its own size.
+   *
+   * @param input of counts[rank] elements
+   * @param output of as many elements as all inputs
+   * @param counts the same on all ranks
+   */
+  public void allGather(Tensor input, Tensor output, long[] counts) {
+    allGather(input, output, counts, 0);
   }
 
   /**
@@ -285,6 +316,17 @@ public final class Communicator extends Handle {
    * @param input a block for each rank
    * @param output one block
    * @param op what is made of the elements
+   */
+  public void reduceScatter(Tensor input, Tensor output, ReduceOp op) {
+    reduceScatter(input, output, op, 0);
+  }
+
+  /**
+   * The reduction over ranks of this rank's block.
+   *
+   * @param input a block for each rank
+   * @param output one block
+   * @param op what is made of the elements
    * @param stream of a device; 0 on the CPU
    */
   public void reduceScatter(Tensor input, Tensor output, ReduceOp op, long stream) {
@@ -292,6 +334,16 @@ public final class Communicator extends Handle {
     call(address -> core.comm_reduce_scatter(address, input, output, op.code, stream));
     Reference.reachabilityFence(input);
     Reference.reachabilityFence(output);
+  }
+
+  /**
+   * Gives all ranks the root's elements.
+   *
+   * @param tensor as large on every rank
+   * @param root a rank
+   */
+  public void broadcast(Tensor tensor, int root) {
+    broadcast(tensor, root, 0);
   }
 
   /**
@@ -312,11 +364,31 @@ public final class Communicator extends Handle {
    *
    * @param tensor what is sent
    * @param to a rank
+   */
+  public void send(Tensor tensor, int to) {
+    send(tensor, to, 0);
+  }
+
+  /**
+   * Sends to one rank, which calls {@link #recv}. Not collective.
+   *
+   * @param tensor what is sent
+   * @param to a rank
    * @param stream of a device; 0 on the CPU
    */
   public void send(Tensor tensor, int to, long stream) {
     call(address -> core.comm_send(address, tensor, to, stream));
     Reference.reachabilityFence(tensor);
+  }
+
+  /**
+   * Receives from one rank, which calls {@link #send}. Not collective.
+   *
+   * @param tensor of as many bytes as are sent
+   * @param from a rank
+   */
+  public void recv(Tensor tensor, int from) {
+    recv(tensor, from, 0);
   }
 
   /**

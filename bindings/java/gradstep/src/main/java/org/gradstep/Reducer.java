@@ -56,6 +56,17 @@ public final class Reducer extends StatefulHandle {
    * @param grads one for each parameter; an absent one contributes zeros
    * @param results get the outcome, and may be grads; null = {@link #gradients} shows it
    * @param weight finite and 0 or more; matters for {@link Average#WEIGHTED}
+   */
+  public void reduce(TensorList grads, TensorList results, double weight) {
+    reduce(grads, results, weight, 0);
+  }
+
+  /**
+   * Reduces a window.
+   *
+   * @param grads one for each parameter; an absent one contributes zeros
+   * @param results get the outcome, and may be grads; null = {@link #gradients} shows it
+   * @param weight finite and 0 or more; matters for {@link Average#WEIGHTED}
    * @param stream of a device; 0 on the CPU
    */
   public void reduce(TensorList grads, TensorList results, double weight, long stream) {
@@ -66,6 +77,15 @@ public final class Reducer extends StatefulHandle {
     } finally {
       leave(resource, grads.resource, resourceOf(results), null);
     }
+  }
+
+  /**
+   * Begins a window whose gradients come one at a time; without it the weight is 1.
+   *
+   * @param weight finite and 0 or more
+   */
+  public void begin(double weight) {
+    begin(weight, 0);
   }
 
   /**
@@ -83,12 +103,37 @@ public final class Reducer extends StatefulHandle {
    * cannot, see gradstep_reducer_push in the C header.
    *
    * @param index of the parameter
+   * @param grad on the host
+   */
+  public void push(int index, Tensor grad) {
+    push(index, grad, 0);
+  }
+
+  /**
+   * Gives one gradient, once in a window. Buckets that are full leave at once, where they can; collective where they
+   * cannot, see gradstep_reducer_push in the C header.
+   *
+   * @param index of the parameter
    * @param grad on a device in use until {@link #await}
    * @param stream of a device; 0 on the CPU
    */
   public void push(int index, Tensor grad, long stream) {
     call(address -> core.reducer_push(address, index, grad, stream));
     java.lang.ref.Reference.reachabilityFence(grad);
+  }
+
+  /** Ends a window of pushes: returns when all buckets have been exchanged. {@link #gradients} shows the outcome. */
+  public void await() {
+    await(null, 0);
+  }
+
+  /**
+   * Ends a window of pushes: returns when all buckets have been exchanged.
+   *
+   * @param results get the outcome; null = {@link #gradients} shows it
+   */
+  public void await(TensorList results) {
+    await(results, 0);
   }
 
   /**

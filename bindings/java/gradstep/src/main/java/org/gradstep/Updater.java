@@ -137,6 +137,18 @@ public final class Updater extends StatefulHandle {
    * @param params one for each parameter
    * @param grads one for each parameter; an absent one counts as zero
    * @param weight finite and 0 or more
+   * @return whether the parameters were stepped
+   */
+  public boolean push(TensorList params, TensorList grads, double weight) {
+    return push(params, grads, weight, 0);
+  }
+
+  /**
+   * Adds a micro-batch, and at the end of the window reduces and steps.
+   *
+   * @param params one for each parameter
+   * @param grads one for each parameter; an absent one counts as zero
+   * @param weight finite and 0 or more
    * @param stream of a device; 0 on the CPU
    * @return whether the parameters were stepped
    */

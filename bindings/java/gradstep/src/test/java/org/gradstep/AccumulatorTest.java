@@ -54,21 +54,21 @@ class AccumulatorTest {
           .build();
       try (Accumulator accumulator = new Accumulator(context, options, MODEL)) {
         Rows rows = new Rows(0, Memory.longs(2, 0, 2), Tensor.of(floats(1, 2, 3, 4, 5, 6), 3, 2));
-        assertFalse(accumulator.add(null, List.of(rows), 1, 0));
+        assertFalse(accumulator.add(null, List.of(rows), 1));
         try (TensorList sums = accumulator.sums(0)) {
           assertArrayEquals(new float[] {3, 4, 0, 0, 6, 8}, values(sums, 0));
           assertNull(sums.get(1)); // no rank had a gradient
         }
         Rows outside = new Rows(0, Memory.longs(3), Tensor.of(floats(1, 2), 1, 2));
         String text = assertThrows(IllegalArgumentException.class,
-            () -> accumulator.add(null, List.of(outside), 1, 0)).getMessage();
+            () -> accumulator.add(null, List.of(outside), 1)).getMessage();
         assertTrue(text.contains("rows[0]") && text.contains("3"), text);
         assertTrue(accumulator.flush());
         accumulator.reset();
         assertFalse(accumulator.flush());
         assertEquals("rows[0]: is null, or has no indices or no values",
             assertThrows(IllegalArgumentException.class,
-                () -> accumulator.add(null, List.of(new Rows(0, null, null)), 1, 0)).getMessage());
+                () -> accumulator.add(null, List.of(new Rows(0, null, null)), 1)).getMessage());
       }
     }
   }
@@ -105,9 +105,9 @@ class AccumulatorTest {
           TensorList one = TensorList.of(floats(1f));
           TensorList two = TensorList.of(floats(2f));
           TensorList bad = TensorList.of(floats(Float.NaN))) {
-        accumulator.add(one, 1, 0);
-        accumulator.add(bad, 1, 0);
-        assertTrue(accumulator.add(two, 3, 0));
+        accumulator.add(one, 1);
+        accumulator.add(bad, 1);
+        assertTrue(accumulator.add(two, 3));
         assertEquals(1, accumulator.skipped());
         try (TensorList gradients = accumulator.gradients()) {
           assertEquals(DType.F64, gradients.get(0).dtype());
@@ -153,7 +153,7 @@ class AccumulatorTest {
         TensorList right = TensorList.of(table(1, 1, 1, 1, 1, 1), null)) {
       String text = assertThrows(IllegalArgumentException.class, () -> accumulator.add(wrong)).getMessage();
       assertTrue(text.contains("grads[0]") && text.contains("5"), text);
-      assertThrows(IllegalArgumentException.class, () -> accumulator.add(right, -1, 0));
+      assertThrows(IllegalArgumentException.class, () -> accumulator.add(right, -1));
       assertThrows(IllegalStateException.class, accumulator::gradients);
       assertEquals(0, accumulator.count());
       assertEquals("mode: is null",

@@ -36,32 +36,32 @@ class CommunicatorTest {
         assertEquals(rank, comm.localRank());
         assertEquals("local", comm.engine());
         Tensor own = Tensor.of(floats(rank, 1));
-        comm.allReduce(own, ReduceOp.MAX, 0);
+        comm.allReduce(own, ReduceOp.MAX);
         assertArrayEquals(new float[] {2, 1}, values(own.floats()));
         Tensor all = Tensor.of(floats(3));
-        comm.allGather(Tensor.of(floats((float) rank)), all, 0);
+        comm.allGather(Tensor.of(floats((float) rank)), all);
         assertArrayEquals(new float[] {0, 1, 2}, values(all.floats()));
         Tensor ragged = Tensor.of(floats(3));
         comm.allGather(Tensor.of(rank == 2 ? floats(7, 8) : rank == 1 ? floats(6f) : floats(0)), ragged,
             new long[] {0, 1, 2}, 0);
         assertArrayEquals(new float[] {6, 7, 8}, values(ragged.floats()));
         Tensor share = Tensor.of(floats(1));
-        comm.reduceScatter(Tensor.of(floats(1, 2, 3)), share, ReduceOp.SUM, 0);
+        comm.reduceScatter(Tensor.of(floats(1, 2, 3)), share, ReduceOp.SUM);
         assertEquals(3f * (rank + 1), share.floats().get(0));
         Tensor word = Memory.longs(rank == 1 ? 42 : 0);
-        comm.broadcast(word, 1, 0);
+        comm.broadcast(word, 1);
         assertEquals(42, word.bytes().getLong(0));
         Tensor bytes = Tensor.of(Memory.bytes(3).put(0, (byte) (10 + rank)), DType.U8);
         Tensor everyones = Tensor.of(Memory.bytes(9), DType.U8);
-        comm.allGather(bytes, everyones, 0);
+        comm.allGather(bytes, everyones);
         assertEquals(12, everyones.bytes().get(6));
         Tensor codes = Tensor.of(Memory.bytes(1).put(0, (byte) -rank), DType.I8);
-        comm.broadcast(codes, 2, 0);
+        comm.broadcast(codes, 2);
         assertEquals(-2, codes.bytes().get(0));
         if (rank == 0) {
-          comm.send(Tensor.of(floats(5f)), 2, 0);
+          comm.send(Tensor.of(floats(5f)), 2);
         } else if (rank == 2) {
-          comm.recv(share, 0, 0);
+          comm.recv(share, 0);
           assertEquals(5f, share.floats().get(0));
         }
         comm.barrier();
@@ -75,7 +75,7 @@ class CommunicatorTest {
         assertEquals(2, comm.statistics().broadcasts());
         assertTrue(comm.error().isEmpty());
         assertEquals("counts: has 1 numbers, expected 3", assertThrows(IllegalArgumentException.class,
-            () -> comm.allGather(own, all, new long[] {1}, 0)).getMessage());
+            () -> comm.allGather(own, all, new long[] {1})).getMessage());
         assertThrows(IllegalArgumentException.class,
             () -> comm.allReduce(Tensor.of(floats(1f).asReadOnlyBuffer())));
       });
@@ -94,7 +94,7 @@ class CommunicatorTest {
       });
     }
     assertEquals("worldSize: is 0, expected 1 or more", assertThrows(IllegalArgumentException.class,
-        () -> Communicator.local(new Context(1), null, 0)).getMessage());
+        () -> Communicator.local(new Context(1), 0)).getMessage());
   }
 
   @ParameterizedTest
@@ -187,7 +187,7 @@ class CommunicatorTest {
   @Test
   void callsAreTracedAndCounted(@TempDir Path folder) throws Exception {
     Path path = folder.resolve("trace.json");
-    try (Context context = new Context(1); Communicator comm = Communicator.local(context, null, 1).get(0)) {
+    try (Context context = new Context(1); Communicator comm = Communicator.local(context, 1).get(0)) {
       Gradstep.traceStart(path);
       comm.barrier();
       Gradstep.traceStop();

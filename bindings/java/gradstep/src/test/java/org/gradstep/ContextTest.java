@@ -94,7 +94,7 @@ class ContextTest {
     thread.setUncaughtExceptionHandler((where, error) -> handed.incrementAndGet());
     try (Context context = Context.builder().threads(1).log(LogLevel.DEBUG, (level, text) -> {
       throw new IllegalStateException("full");
-    }).build(); Communicator comm = Communicator.local(context, null, 1).get(0)) {
+    }).build(); Communicator comm = Communicator.local(context, 1).get(0)) {
       comm.abort();
       assertEquals(Status.ABORTED, assertThrows(GradstepException.class, comm::barrier).status());
     } finally {

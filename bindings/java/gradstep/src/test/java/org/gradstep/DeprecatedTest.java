@@ -33,7 +33,7 @@ class DeprecatedTest {
       assertEquals(RuleDescription.defineRule(context, text), RuleDescription.define(context, text));
       Ranks.run(context, 1, (rank, comm) -> {
         try (Optimizer adam = Optimizer.byName(context, "adam", Map.of("learning_rate", 0.25), MODEL);
-            Reducer reducer = new Reducer(context, comm, null, MODEL)) {
+            Reducer reducer = new Reducer(context, comm, MODEL)) {
           assertEquals(reducer.bucketStatistics(), reducer.buckets());
           assertEquals(reducer.commStatistics(), reducer.statistics());
           adam.shard(comm, null);

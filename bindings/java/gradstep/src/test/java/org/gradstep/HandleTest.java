@@ -125,8 +125,8 @@ class HandleTest {
   @Test
   void everyHandleSaysThatItIsClosed() throws Exception {
     Context context = new Context(1);
-    Communicator comm = Communicator.local(context, null, 1).get(0);
-    Reducer reducer = new Reducer(context, comm, null, MODEL);
+    Communicator comm = Communicator.local(context, 1).get(0);
+    Reducer reducer = new Reducer(context, comm, MODEL);
     TensorList list = TensorList.of(ones());
     for (AutoCloseable handle : List.of(comm, reducer, list, context)) {
       handle.close();
@@ -136,7 +136,7 @@ class HandleTest {
     assertThrows(IllegalStateException.class, comm::abort);
     assertThrows(IllegalStateException.class, reducer::poll);
     assertThrows(IllegalStateException.class, () -> list.get(0));
-    assertThrows(IllegalStateException.class, () -> new Reducer(context, comm, null, MODEL));
+    assertThrows(IllegalStateException.class, () -> new Reducer(context, comm, MODEL));
     StepOptions options = new StepOptions();
     try (Context other = new Context(1)) {
       SgdOptions sgd = SgdOptions.builder(1).build();

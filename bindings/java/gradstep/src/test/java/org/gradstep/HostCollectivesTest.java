@@ -150,10 +150,10 @@ class HostCollectivesTest {
       comm.allReduce(sum);
       assertArrayEquals(new float[] {3, 3}, values(sum.floats()));
       Tensor word = Memory.longs(rank == 2 ? 7 : 0);
-      comm.broadcast(word, 2, 0);
+      comm.broadcast(word, 2);
       assertEquals(7, word.bytes().getLong(0));
       comm.barrier();
-      assertThrows(UnsupportedOperationException.class, () -> comm.send(word, (rank + 1) % 3, 0));
+      assertThrows(UnsupportedOperationException.class, () -> comm.send(word, (rank + 1) % 3));
     });
   }
 
@@ -166,10 +166,10 @@ class HostCollectivesTest {
       comm.allReduce(sum);
       assertArrayEquals(new float[] {1, 2}, values(sum.floats()));
       try (Context context = new Context(1);
-          Reducer reducer = new Reducer(context, comm, null, model); // on a channel of its own, by dup
+          Reducer reducer = new Reducer(context, comm, model); // on a channel of its own, by dup
           TensorList grads = TensorList.of(floats(2 * rank, 4))) {
-        reducer.push(0, grads.get(0), 0); // exchanged on a thread of gradstep's own
-        reducer.await(grads, 0);
+        reducer.push(0, grads.get(0)); // exchanged on a thread of gradstep's own
+        reducer.await(grads);
         assertArrayEquals(new float[] {1, 4}, values(grads, 0));
       }
     });
@@ -186,7 +186,7 @@ class HostCollectivesTest {
       }
     }, (rank, comm) -> {
       GradstepException error =
-          assertThrows(GradstepException.class, () -> comm.broadcast(Tensor.of(floats(1f)), 0, 0));
+          assertThrows(GradstepException.class, () -> comm.broadcast(Tensor.of(floats(1f)), 0));
       assertEquals("GRADSTEP_ERR_CALLBACK", error.statusName());
       assertSame(thrown, error.getCause());
       assertEquals("GRADSTEP_ERR_CALLBACK", comm.error().orElseThrow().statusName());

@@ -292,7 +292,7 @@ class HowToTest {
     CommunicatorOptions two = CommunicatorOptions.builder().rank(rank).worldSize(2).build();
     try (Communicator comm = Communicator.connect(context, two, "auto", where);
         Optimizer optimizer = sgd(context, 1);
-        Reducer reducer = new Reducer(context, comm, null, MODEL);
+        Reducer reducer = new Reducer(context, comm, MODEL);
         Updater updater = Updater.builder(context, optimizer).reducer(reducer).build();
         TensorList params = TensorList.of(weight);
         TensorList grads = TensorList.of(floats(1, 2, 3, 4))) {
@@ -324,11 +324,11 @@ class HowToTest {
       // docs:begin join
       Rendezvous where = Rendezvous.folder(store);
       CommunicatorOptions larger = CommunicatorOptions.builder().rank(rank).worldSize(3).generation(1).build();
-      try (Communicator alone = Communicator.local(context, null, 1).get(0); // a reducer over it: how this rank reduces
-          Reducer reducer = new Reducer(context, alone, null, MODEL);
+      try (Communicator alone = Communicator.local(context, 1).get(0); // a reducer over it: how this rank reduces
+          Reducer reducer = new Reducer(context, alone, MODEL);
           Updater updater = Updater.builder(context, optimizer).reducer(reducer).build();
           Communicator comm = Communicator.connect(context, larger, "auto", where)) { // waits for the others
-        updater.recover(comm, params, 0); // parameters, state and step count are theirs from here on
+        updater.recover(comm, params); // parameters, state and step count are theirs from here on
         updater.push(params, grads);
       }
       // docs:end join

@@ -41,7 +41,7 @@ final class Ranks {
 
   /** Runs ranks over the engine "local". */
   static void run(Context context, int worldSize, Body body) throws Exception {
-    List<Communicator> comms = Communicator.local(context, null, worldSize);
+    List<Communicator> comms = Communicator.local(context, worldSize);
     try {
       run(comms, body);
     } finally {

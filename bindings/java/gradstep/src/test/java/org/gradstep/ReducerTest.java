@@ -71,10 +71,10 @@ class ReducerTest {
         try (Reducer reducer = new Reducer(context, comm, options, MODEL);
             TensorList results = TensorList.of(Tensor.of(floats(64), 8, 8), Tensor.of(floats(2)))) {
           comm.close(); // the reducer has a channel of its own
-          reducer.begin(rank == 0 ? 1 : 3, 0);
-          reducer.push(1, Tensor.of(floats(rank == 0 ? 4 : 8, 0)), 0);
-          assertThrows(IllegalStateException.class, () -> reducer.push(1, Tensor.of(floats(2)), 0));
-          reducer.await(results, 0);
+          reducer.begin(rank == 0 ? 1 : 3);
+          reducer.push(1, Tensor.of(floats(rank == 0 ? 4 : 8, 0)));
+          assertThrows(IllegalStateException.class, () -> reducer.push(1, Tensor.of(floats(2))));
+          reducer.await(results);
           assertTrue(reducer.poll());
           assertArrayEquals(new float[] {7, 0}, values(results, 1)); // (1 * 4 + 3 * 8) / 4
           assertArrayEquals(new float[64], values(results, 0));
@@ -88,17 +88,17 @@ class ReducerTest {
   void badInputNamesTheArgument() throws Exception {
     try (Context context = new Context(1)) {
       ReducerOptions options = ReducerOptions.builder().bucketElements(1).build();
-      Communicator alone = Communicator.local(context, null, 1).get(0);
+      Communicator alone = Communicator.local(context, 1).get(0);
       assertThrows(IllegalArgumentException.class, () -> new Reducer(context, alone, options, MODEL));
-      try (Reducer reducer = new Reducer(context, alone, null, MODEL);
+      try (Reducer reducer = new Reducer(context, alone, MODEL);
           TensorList grads = gradients();
           TensorList fixed = TensorList.of(
               Tensor.of(floats(64).asReadOnlyBuffer(), 8, 8), Tensor.of(floats(2).asReadOnlyBuffer()))) {
         assertEquals("results[0]: the memory is read-only",
-            assertThrows(IllegalArgumentException.class, () -> reducer.reduce(grads, fixed, 1, 0)).getMessage());
-        assertTrue(assertThrows(IllegalArgumentException.class, () -> reducer.push(2, Tensor.of(floats(2)), 0))
+            assertThrows(IllegalArgumentException.class, () -> reducer.reduce(grads, fixed, 1)).getMessage());
+        assertTrue(assertThrows(IllegalArgumentException.class, () -> reducer.push(2, Tensor.of(floats(2))))
             .getMessage().contains("2"));
-        assertThrows(IllegalArgumentException.class, () -> reducer.reduce(grads, grads, Double.NaN, 0));
+        assertThrows(IllegalArgumentException.class, () -> reducer.reduce(grads, grads, Double.NaN));
         assertThrows(IllegalStateException.class, reducer::gradients);
         assertThrows(IllegalStateException.class, () -> reducer.residual(0));
       }
@@ -112,7 +112,7 @@ class ReducerTest {
       Ranks.run(context, 2, (rank, comm) -> {
         List<Parameter> own = List.of(Parameter.of("a", DType.F32, 4 + rank));
         GradstepException error =
-            assertThrows(GradstepException.class, () -> new Reducer(context, comm, null, own));
+            assertThrows(GradstepException.class, () -> new Reducer(context, comm, own));
         assertEquals("GRADSTEP_ERR_MISMATCH", error.statusName());
       });
     }

@@ -85,7 +85,7 @@ class SavedStateTest {
   @Test
   void everyKindOfHandleComesBack(@TempDir Path folder) {
     try (Context context = new Context(1)) {
-      Communicator alone = Communicator.local(context, null, 1).get(0);
+      Communicator alone = Communicator.local(context, 1).get(0);
       try (Accumulator accumulator = new Accumulator(context, null, MODEL);
           Optimizer optimizer = adam(context);
           TensorList params = TensorList.of(floats(3));

@@ -108,9 +108,9 @@ class UpdaterTest {
   @Test
   void survivorsContinueAfterAFailure() throws Exception {
     try (Context context = new Context(1)) {
-      List<Communicator> later = Communicator.local(context, null, 2);
+      List<Communicator> later = Communicator.local(context, 2);
       CyclicBarrier together = new CyclicBarrier(2);
-      List<Communicator> comms = Communicator.local(context, null, 2);
+      List<Communicator> comms = Communicator.local(context, 2);
       Ranks.run(comms, (rank, comm) -> {
         FloatBuffer memory = floats(0, 0);
         try (Optimizer optimizer = sgd(context);
@@ -125,7 +125,7 @@ class UpdaterTest {
           assertThrows(GradstepException.class, () -> updater.push(params, grads));
           assertArrayEquals(new float[] {0, 0}, values(memory));
           assertThrows(IllegalStateException.class, () -> updater.push(params, grads));
-          updater.recover(later.get(rank), params, 0);
+          updater.recover(later.get(rank), params);
           assertTrue(updater.flush(params)); // the micro-batch was kept
           assertArrayEquals(new float[] {-0.5f, -1}, values(memory));
         }
@@ -140,7 +140,7 @@ class UpdaterTest {
     try (Context context = new Context(1)) {
       Ranks.run(context, 2, (rank, comm) -> {
         FloatBuffer memory = floats(0, 0);
-        try (Optimizer optimizer = sgd(context); Reducer reducer = new Reducer(context, comm, null, MODEL)) {
+        try (Optimizer optimizer = sgd(context); Reducer reducer = new Reducer(context, comm, MODEL)) {
           optimizer.shard(reducer);
           try (Updater updater = Updater.builder(context, optimizer).reducer(reducer).build();
               TensorList params = TensorList.of(memory);

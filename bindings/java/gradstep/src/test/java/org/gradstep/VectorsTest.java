@@ -134,7 +134,7 @@ class VectorsTest {
         for (int k = 0; k < 4; k++) {
           Rows rows = new Rows(1, file.get("idx" + k), file.get("val" + k));
           try (TensorList grads = TensorList.of(file.get("dense" + k), null)) {
-            assertEquals(k == 3, accumulator.add(grads, List.of(rows), 1, 0));
+            assertEquals(k == 3, accumulator.add(grads, List.of(rows), 1));
           }
         }
         try (TensorList found = accumulator.gradients()) {
@@ -160,7 +160,7 @@ class VectorsTest {
           Tensor[] gradients = file.all("g" + rank + "_");
           try (Reducer reducer = new Reducer(context, comm, options, parametersOf(gradients));
               TensorList grads = TensorList.of(gradients)) {
-            reducer.reduce(grads, null, 1, 0);
+            reducer.reduce(grads, null, 1);
             try (TensorList found = reducer.gradients()) {
               for (int i = 0; i < gradients.length; i++) {
                 assertNear(file.get(rule.getValue() + i), found.get(i), file.tolerance(), rule.getValue() + i);
@@ -184,7 +184,7 @@ class VectorsTest {
         try (Reducer reducer = new Reducer(context, comm, options.build(), parametersOf(file.get("sum0")))) {
           for (int t = 0; t < file.meta.get("steps").getAsInt(); t++) {
             try (TensorList grads = TensorList.of(file.get("g" + t + "_" + rank))) {
-              reducer.reduce(grads, null, 1, 0);
+              reducer.reduce(grads, null, 1);
             }
             try (TensorList found = reducer.gradients()) {
               assertNear(file.get("sum" + t), found.get(0), file.tolerance(), "sum of step " + t);

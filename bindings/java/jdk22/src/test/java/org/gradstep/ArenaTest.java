@@ -78,7 +78,7 @@ class ArenaTest {
     try (Arena arena = Arena.ofConfined();
         FileChannel file = FileChannel.open(folder.resolve("sparse"), CREATE_NEW, SPARSE, READ, WRITE);
         Context context = new Context(1);
-        Communicator alone = Communicator.local(context, null, 1).get(0)) {
+        Communicator alone = Communicator.local(context, 1).get(0)) {
       MemorySegment large = file.map(FileChannel.MapMode.READ_WRITE, 0, count, arena); // takes no memory
       large.set(ValueLayout.JAVA_BYTE, count - 1, (byte) 7);
       Tensor tensor = Tensor.of(large, DType.U8, count);
@@ -87,7 +87,7 @@ class ArenaTest {
       assertEquals(7, tensor.segment().get(ValueLayout.JAVA_BYTE, count - 1));
       assertEquals(7, Tensor.ofAddress(large.address(), DType.U8, count).segment()
           .get(ValueLayout.JAVA_BYTE, count - 1));
-      alone.broadcast(tensor, 0, 0);
+      alone.broadcast(tensor, 0);
     }
   }
 
@@ -113,8 +113,8 @@ class ArenaTest {
     try (Context context = new Context(1);
         Optimizer sgd = sgd(context, model);
         Accumulator accumulator = new Accumulator(context, null, model);
-        Communicator alone = Communicator.local(context, null, 1).get(0);
-        Reducer reducer = new Reducer(context, alone, null, model);
+        Communicator alone = Communicator.local(context, 1).get(0);
+        Reducer reducer = new Reducer(context, alone, model);
         TensorList gone = TensorList.of(inArena);
         TensorList alsoGone = TensorList.of(Tensor.of(segment, DType.F32, COUNT));
         TensorList kept = TensorList.of(Tensor.of(Arena.ofAuto().allocate(4L * COUNT, 64), DType.F32, COUNT))) {
@@ -130,7 +130,7 @@ class ArenaTest {
       refused("foundInf", () -> sgd.step(kept, kept, new StepOptions().foundInf(tensor)));
       refused("grads[0]", () -> accumulator.add(gone));
       refused("grads[0]", () -> reducer.reduce(alsoGone));
-      refused("grad", () -> reducer.push(0, raw, 0));
+      refused("grad", () -> reducer.push(0, raw));
       refused("tensor", () -> alone.allReduce(tensor));
       refused("tensor", () -> alone.allReduce(raw));
       refused("tensor", () -> tensor.bytes());
@@ -144,7 +144,7 @@ class ArenaTest {
   void aConfinedArenaIsForItsThread() {
     try (Arena arena = Arena.ofConfined();
         Context context = new Context(1);
-        Communicator alone = Communicator.local(context, null, 1).get(0)) {
+        Communicator alone = Communicator.local(context, 1).get(0)) {
       Tensor own = Tensor.of(arena.allocate(8), DType.F32, 2);
       alone.allReduce(own);
       Throwable cause = assertThrows(CompletionException.class,

@@ -58,7 +58,7 @@ class DeviceTest {
         Optimizer adam = Optimizer.create(context, AdamOptions.builder(0.5).beta1(0.5).build(), MODEL);
         TensorList params = TensorList.of(tensor(weight));
         TensorList grads = TensorList.of(tensor(gradient))) {
-      adam.step(params, grads, 0);
+      adam.step(params, grads);
       Tensor moment = Tensor.of(java.lang.foreign.Arena.ofAuto().allocate(16, 16), DType.F32, 4);
       adam.getState(0, "exp_avg", moment, 0);
       assertArrayEquals(new float[] {0.5f, 1, 1.5f, 2},
@@ -72,9 +72,9 @@ class DeviceTest {
   void aRankSumsByNccl() {
     long values = upload(1, 2, 3, 4);
     try (Context context = new Context(1);
-        Communicator alone = Communicator.local(context, null, 1).get(0);
+        Communicator alone = Communicator.local(context, 1).get(0);
         Communicator nccl = alone.attachNccl(0, 0);
-        Reducer reducer = new Reducer(context, nccl, null, MODEL);
+        Reducer reducer = new Reducer(context, nccl, MODEL);
         TensorList grads = TensorList.of(tensor(values))) {
       assertEquals("nccl", nccl.engine());
       nccl.allReduce(tensor(values));
