@@ -294,7 +294,8 @@ struct PreparedType {
   bool has_momentum = false;
 
   std::size_t bytes() const {
-    return held_bytes(items, work, chunks, table, arrays[0], arrays[1], factors, squares, scales);
+    return held_bytes(items, work, chunks, table, arrays[0], arrays[1], norms[0].prepared, norms[1].prepared, factors,
+                      squares, scales);
   }
 };
 

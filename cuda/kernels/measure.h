@@ -76,6 +76,7 @@ class NormScratch {
   void launch_scaled(const View* views, const Chunks& chunks, double scale, double* squares, CudaQueue& queue) {
     launch_scaled(views, chunks, squares, nullptr, scale, NormEnd{}, queue);
   }
+  std::size_t bytes() const { return held_bytes(root_, squares_, ticket_); }
   double* root(CudaQueue& queue) { return root_.of<double>(queue, 1); }
 
  private:

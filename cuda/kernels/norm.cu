@@ -147,12 +147,16 @@ struct Dot {
 struct NormForm {
   ChunkTable chunks;
   Table table;
+
+  std::size_t bytes() const { return held_bytes(chunks, table, norm, views); }
   NormScratch norm;
   std::vector<View> views;
 };
 
 struct DotForm {
   ChunkTable chunks;
+
+  std::size_t bytes() const { return held_bytes(chunks, table, pairs); }
   Table table;
   std::vector<Pair> pairs;
 };

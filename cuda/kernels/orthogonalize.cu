@@ -244,6 +244,7 @@ struct OrthogonalBatch {
   WorkList work;
   NormPlan norms;
   ChunkTable chunks;
+  std::size_t bytes() const { return held_bytes(arrays, matrices, work, chunks, table, norms.prepared); }
   Table table;
 
   std::int64_t size() const { return rows * columns; }
@@ -281,7 +282,7 @@ struct PreparedOrthogonal {
   std::int64_t most_matrices = 0;
   std::int64_t most_units = 0;
 
-  std::size_t bytes() const { return held_bytes(scratch, squares, factors, unit_factors); }
+  std::size_t bytes() const { return held_bytes(cublas, batches, scratch, squares, factors, unit_factors); }
 };
 
 void make_batches(PreparedOrthogonal& form, const OrthogonalPlan& plan) {

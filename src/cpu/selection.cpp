@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "core/held_bytes.h"
 #include "kernels/magnitude.h"
 
 namespace gradstep::cpu {
@@ -107,6 +108,7 @@ class Selector {
   bool has_found() const { return has_found_; }
   std::span<const std::int32_t> found() const { return {candidates_.data(), static_cast<std::size_t>(found_count_)}; }
   void forget() { has_found_ = false; }
+  std::size_t bytes() const { return held_bytes(offsets_, candidates_, keys_, counts_); }
 
  private:
   /// offsets_[c] = how many elements of all chunks before c reach the key; returns their total.
