@@ -270,12 +270,10 @@ void select_largest(Context& context, const Loops& loops, SelectionScratch& scra
   std::unique_ptr<Selector> selector = scratch.take();
   std::int64_t selected = 0;
   do {
-    Array part = plan.data;
     std::int64_t first = 0;
     selected = 0;
     for (const SelectPart& cut : plan.parts) {
-      part.data = static_cast<std::byte*>(plan.data.data) + first * size_of(part.dtype);
-      part.size = cut.size;
+      const Array part = part_of(plan.data, first, cut.size);
       selector->write_largest(context, loops, part, cut.count, static_cast<std::int32_t>(first), to.indices + selected);
       selected += cut.count;
       first += cut.size;

@@ -73,8 +73,7 @@ std::vector<std::int64_t> strides_of(std::span<const std::int64_t> whole) {
 
 Array box_in(const Array& whole, std::span<const std::int64_t> strides, const Box& box) {
   const std::int64_t first = std::inner_product(strides.begin(), strides.end(), box.offset.begin(), std::int64_t{0});
-  Array found =
-      compact_array(static_cast<std::byte*>(whole.data) + first * size_of(whole.dtype), box.size, whole.dtype);
+  Array found = part_of(whole, first, box.size);
   found.ndim = static_cast<std::int32_t>(strides.size());
   found.shape = box.shape.data();
   found.strides = strides.data();

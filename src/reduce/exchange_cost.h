@@ -130,8 +130,8 @@ bool sums_by_gather(const ExchangeSize& size);
 /// Buckets that leave together share their rounds. Returns how many times the rounds of one bucket are made for
 /// `buckets` of them. `bytes`: what a rank gives in a round of one bucket. See BucketQueue::last_with.
 double common_rounds(const ExchangeSize& size, double buckets, double channels, double bytes);
-/// The cost of a bucket with its part of common rounds, where there are some. `buckets`,
-/// `channels` and `bytes` are as in common_rounds().
+/// The cost of a bucket with its part of common rounds, where there are some. `buckets`, `channels` and `bytes` are as
+/// in common_rounds().
 ExchangeCost in_common_rounds(ExchangeCost bucket, const ExchangeSize& size, double buckets, double channels,
                               double bytes);
 /// Bytes that a rank gives in a round of one bucket of mode POWERSGD, and of mode SPARSE_TOPK.
