@@ -248,8 +248,7 @@ struct ScaleFactored {
   GRADSTEP_DEVICE static double sum(Block& block, const FactoredTensor<T>& tensor, const double* squares) {
     const std::int64_t count = chunks_of(tensor.size);
     const double* first = squares + tensor.chunks - count;
-    return fold_by_block<double, kThreads>(block, count, block.shared<Shared>().trees,
-                                           [&](std::int64_t i) { return block.load(first + i); });
+    return fold_by_block(block, first, count, block.shared<Shared>().trees);
   }
 };
 
