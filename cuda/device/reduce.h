@@ -151,4 +151,12 @@ GRADSTEP_DEVICE T fold_by_block(Block& block, std::int64_t count, T* shared, At 
   return trees > 0 ? shared[0] : T{};
 }
 
+/// kernels::fold() of numbers in the device's memory, by a block of kThreads.
+template <std::size_t kThreads>
+GRADSTEP_DEVICE double fold_by_block(Block& block, const double* numbers, std::int64_t count,
+                                     double (&shared)[kThreads]) {
+  return fold_by_block<double, int{kThreads}>(block, count, shared,
+                                              [&](std::int64_t i) { return block.load(numbers + i); });
+}
+
 }  // namespace gradstep::cuda

@@ -182,6 +182,10 @@ struct PreparedSums {
   std::vector<Item> items;
   std::vector<AccumulateAction> actions;
   std::vector<View> results;
+
+  std::size_t bytes() const {
+    return held_bytes(chunks, items_table, actions_table, results_table, norm, items, actions, results);
+  }
 };
 
 const Item* send_items(PreparedSums& form, const AccumulateJob& job, CudaQueue& queue) {

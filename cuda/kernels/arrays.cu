@@ -291,12 +291,16 @@ struct CopyForm {
   ChunkTable chunks;
   Table table;
   std::vector<CopyPair> pairs;
+
+  std::size_t bytes() const { return held_bytes(chunks, table, pairs); }
 };
 
 struct CombineForm {
   ChunkTable chunks;
   Table table;
   std::vector<Combination> items;
+
+  std::size_t bytes() const { return held_bytes(chunks, table, items); }
 };
 
 struct VectorsForm {
@@ -312,6 +316,10 @@ struct VectorsForm {
   ScratchBuffer device_factors;
   ScratchBuffer finite;
 
+  std::size_t bytes() const {
+    return held_bytes(chunks, table, sums, vectors, factors, merges, exponents, exponents_table, folded, device_factors,
+                      finite);
+  }
   void add(const Array& destination, std::span<const Array> summands) {
     sums.push_back({table.view(destination), static_cast<std::int64_t>(vectors.size()),
                     static_cast<std::int64_t>(summands.size())});

@@ -248,8 +248,7 @@ struct ScaleFactored {
   GRADSTEP_DEVICE static double sum(Block& block, const FactoredTensor<T>& tensor, const double* squares) {
     const std::int64_t count = chunks_of(tensor.size);
     const double* first = squares + tensor.chunks - count;
-    return fold_by_block<double, kThreads>(block, count, block.shared<Shared>().trees,
-                                           [&](std::int64_t i) { return block.load(first + i); });
+    return fold_by_block(block, first, count, block.shared<Shared>().trees);
   }
 };
 
@@ -294,7 +293,8 @@ struct PreparedType {
   bool has_momentum = false;
 
   std::size_t bytes() const {
-    return held_bytes(items, work, chunks, table, arrays[0], arrays[1], factors, squares, scales);
+    return held_bytes(items, work, chunks, table, arrays[0], arrays[1], norms[0].prepared, norms[1].prepared, factors,
+                      squares, scales);
   }
 };
 

@@ -82,8 +82,7 @@ struct FinishFactors {
   }
 
   GRADSTEP_DEVICE static double sum(Block& block, const double* partials, std::int64_t count) {
-    return fold_by_block<double, kThreads>(block, count, block.shared<Shared>().trees,
-                                           [&](std::int64_t i) { return block.load(partials + i); });
+    return fold_by_block(block, partials, count, block.shared<Shared>().trees);
   }
 };
 

@@ -146,8 +146,7 @@ struct SetScales {
 
   GRADSTEP_DEVICE static double norm_of(Block& block, const TensorItem& tensor, const double* partials) {
     return kernels::square_root(
-        fold_by_block<double, kThreads>(block, tensor.chunks, block.shared<Shared>().trees,
-                                        [&](std::int64_t c) { return block.load(partials + tensor.first_chunk + c); }));
+        fold_by_block(block, partials + tensor.first_chunk, tensor.chunks, block.shared<Shared>().trees));
   }
 };
 

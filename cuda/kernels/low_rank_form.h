@@ -74,6 +74,9 @@ struct LowRankTiles {
   WorkList work;
   std::int64_t rank = 0;  ///< the highest
 
+  std::size_t bytes() const {
+    return held_bytes(shapes, rows, columns, sums_of_rows, sums_of_columns, vectors, factors, work);
+  }
   /// By the shapes.
   void cut();
 };
@@ -93,6 +96,8 @@ struct LowRankForm {
   LowRankParts factors{};
   const Chunk* chunks = nullptr;
   bool is_double = false;
+
+  std::size_t bytes() const { return held_bytes(tiles, shapes, matrices, partials, table); }
 };
 
 /// Makes the form of the plan as it is now, and sends it to the device.

@@ -49,8 +49,7 @@ struct Measure {
     sum = teams.fold(block, sum, shared.teams);
     if (teams.chunk < chunks.count && teams.is_first) block.store(squares + teams.chunk, sum);
     if (end.norm == nullptr || !is_last(block, ticket, shared.last)) return;
-    const double all = fold_by_block<double, kThreads>(block, chunks.count, shared.trees,
-                                                       [&](std::int64_t i) { return block.load(squares + i); });
+    const double all = fold_by_block(block, squares, chunks.count, shared.trees);
     if (block.thread() != 0) return;
     block.store(end.norm, end.of(kernels::square_root(all)));
   }
@@ -77,6 +76,7 @@ class NormScratch {
     launch_scaled(views, chunks, squares, nullptr, scale, NormEnd{}, queue);
   }
   double* root(CudaQueue& queue) { return root_.of<double>(queue, 1); }
+  std::size_t bytes() const { return held_bytes(root_, squares_, ticket_); }
 
  private:
   void launch_scaled(const View* views, const Chunks& chunks, double* squares, const double* root, double scale,

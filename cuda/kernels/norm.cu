@@ -72,8 +72,7 @@ struct MeasureScaled {
     sum = teams.fold(block, sum, shared.teams);
     if (exists && teams.is_first) block.store(squares + teams.chunk, sum);
     if (end.norm == nullptr || !is_last(block, ticket, shared.last)) return;
-    const double all = fold_by_block<double, kThreads>(block, chunks.count, shared.trees,
-                                                       [&](std::int64_t i) { return block.load(squares + i); });
+    const double all = fold_by_block(block, squares, chunks.count, shared.trees);
     if (block.thread() == 0) block.store(end.norm, end.of(kernels::square_root(all) / factor));
   }
 
@@ -101,8 +100,7 @@ struct Fold {
   double* norm;
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
-    const double all = fold_by_block<double, kThreads>(block, count, block.shared<Shared>().trees,
-                                                       [&](std::int64_t i) { return block.load(partials + i); });
+    const double all = fold_by_block(block, partials, count, block.shared<Shared>().trees);
     if (block.thread() == 0) block.store(norm, kernels::square_root(all));
   }
 };
@@ -149,12 +147,16 @@ struct NormForm {
   Table table;
   NormScratch norm;
   std::vector<View> views;
+
+  std::size_t bytes() const { return held_bytes(chunks, table, norm, views); }
 };
 
 struct DotForm {
   ChunkTable chunks;
   Table table;
   std::vector<Pair> pairs;
+
+  std::size_t bytes() const { return held_bytes(chunks, table, pairs); }
 };
 
 const View* send_views(NormForm& form, const NormPlan& plan, CudaQueue& queue) {

@@ -47,9 +47,7 @@ struct OrthogonalFactors {
 
   GRADSTEP_DEVICE void operator()(Block& block) const {
     const RawMatrix& matrix = *block.checked(matrices + block.index());
-    const double all =
-        fold_by_block<double, kThreads>(block, partials_of_each, block.shared<Shared>().trees,
-                                        [&](std::int64_t i) { return block.load(squares + matrix.first + i); });
+    const double all = fold_by_block(block, squares + matrix.first, partials_of_each, block.shared<Shared>().trees);
     if (block.thread() == 0) block.store(factors + block.index(), form.factor(kernels::square_root(all)));
   }
 };
@@ -246,6 +244,7 @@ struct OrthogonalBatch {
   ChunkTable chunks;
   Table table;
 
+  std::size_t bytes() const { return held_bytes(arrays, matrices, work, chunks, table, norms.prepared); }
   std::int64_t size() const { return rows * columns; }
   std::int64_t square() const { return std::min(rows, columns) * std::min(rows, columns); }
   std::int64_t count() const { return static_cast<std::int64_t>(matrices.size()); }
@@ -281,7 +280,7 @@ struct PreparedOrthogonal {
   std::int64_t most_matrices = 0;
   std::int64_t most_units = 0;
 
-  std::size_t bytes() const { return held_bytes(scratch, squares, factors, unit_factors); }
+  std::size_t bytes() const { return held_bytes(cublas, batches, scratch, squares, factors, unit_factors); }
 };
 
 void make_batches(PreparedOrthogonal& form, const OrthogonalPlan& plan) {

@@ -109,8 +109,7 @@ struct MoveFactors {
     auto& shared = block.shared<Shared>();
     const std::int64_t chunks = chunks_of(matrix.length);
     const double* own = matrix.squares + block.index() * chunks;
-    const double sum = fold_by_block<double, kThreads>(block, chunks, shared.trees,
-                                                       [&](std::int64_t i) { return block.load(own + i); });
+    const double sum = fold_by_block(block, own, chunks, shared.trees);
     if (block.thread() == 0) shared.sum = sum;
     block.sync();
     const double scale = matrix.form.scale(shared.sum);

@@ -93,6 +93,10 @@ struct PreparedSelection {
   ScratchBuffer cuts;
   ScratchBuffer counts;
   ScratchBuffer found;
+
+  std::size_t bytes() const {
+    return held_bytes(parts_table, chunks, work, parts, cut_for, first_cuts, cuts_table, cuts, counts, found);
+  }
 };
 
 bool same_parts(const std::vector<SelectPart>& a, std::span<const SelectPart> b) {

@@ -135,6 +135,8 @@ struct MeasuredKind {
   std::vector<std::int64_t> places;
   Table::Section<Chunk> chunk_section;
   Table::Section<std::int64_t> place_section;
+
+  std::size_t bytes() const { return held_bytes(chunks, places); }
 };
 
 struct PreparedSums {

@@ -182,6 +182,8 @@ struct SumSparse {
 struct SumForm {
   Table table;
   std::vector<List> lists;
+
+  std::size_t bytes() const { return held_bytes(table, lists); }
 };
 
 template <class T>

@@ -40,6 +40,7 @@ class MatrixCopies {
   void add(const StoredMatrix& matrix, void* numbers);
   bool empty() const { return items_.empty(); }
   std::size_t size() const { return items_.size(); }
+  std::size_t bytes() const { return held_bytes(items_, tiles_, work_, table_, largest_); }
 
   /// Numbers from the matrices.
   void read(CudaQueue& queue);

@@ -27,6 +27,8 @@ struct ChunksOfKind {
   Kind kind;
   std::vector<Chunk> chunks;
   Table::Section<Chunk> section;
+
+  std::size_t bytes() const { return held_bytes(chunks); }
 };
 
 struct PreparedUpdate {

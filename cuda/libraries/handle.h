@@ -11,6 +11,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/held_bytes.h"
 #include "core/memory.h"
 #include "runtime/queue.h"
 
@@ -43,7 +44,7 @@ class LibraryHandle {
   LibraryHandle(const LibraryHandle&) = delete;
   LibraryHandle& operator=(const LibraryHandle&) = delete;
 
-  std::int64_t bytes() const { return static_cast<std::int64_t>(workspace_.bytes()); }
+  std::int64_t bytes() const { return static_cast<std::int64_t>(held_bytes(workspace_)); }
 
  protected:
   LibraryHandle(int device, const Functions& functions) : device_(device), functions_(functions) {

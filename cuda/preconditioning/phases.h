@@ -40,6 +40,8 @@ struct AxisTables {
   Table statistics_table;
   MatrixCopies statistics;
   MatrixCopies preconditioners;
+
+  std::size_t bytes() const { return held_bytes(statistics_table, statistics, preconditioners); }
 };
 
 /// Blocks of one shape and arithmetic.
@@ -57,6 +59,7 @@ struct Batch {
   Table order_table;
   MatrixCopies bases;  // that are installed
 
+  std::size_t bytes() const { return held_bytes(blocks, axes, tables, work, chunks, block_table, order_table, bases); }
   std::int64_t count() const { return static_cast<std::int64_t>(blocks.size()); }
   /// Elements of the largest matrix.
   std::int64_t square() const;
@@ -104,7 +107,10 @@ class Phases {
   T* scratch(CudaQueue& queue) {
     return reinterpret_cast<T*>(scratch_.of<std::byte>(queue, scratch_bytes_));
   }
-  std::int64_t bytes() const { return cublas_.bytes() + scratch_bytes_; }
+  std::size_t bytes() const {
+    return held_bytes(cublas_, batches_, tensors_, groups_, averaging_, tensor_table_, group_table_, averaging_table_,
+                      chunks_, scratch_);
+  }
 
   /// What kernels need to know of the tensors in this step.
   TensorBatch begin(const PreconditioningStep& step, CudaQueue& queue, Those those = Those::all);

@@ -27,6 +27,8 @@ struct MomentumBatch {
   std::size_t end = 0;
   std::int64_t numbers = 0;
   MatrixCopies momenta;
+
+  std::size_t bytes() const { return held_bytes(momenta); }
 };
 
 /// What is not for the background is computed when it is begun: finish() is left with nothing.
@@ -72,7 +74,10 @@ class CudaPreconditioning final : public Preconditioning {
   /// Products and decompositions have the same bits on devices of one kind, by the same libraries (cuBLAS, Results
   /// Reproducibility).
   const char* arithmetic() const override { return arithmetic_.c_str(); }
-  std::int64_t bytes() const override { return phases_.bytes() + libraries_.bytes() + root_stream_.bytes(); }
+  std::int64_t bytes() const override {
+    return static_cast<std::int64_t>(held_bytes(phases_, libraries_, roots_, root_stream_, momenta_, squares_, scales_,
+                                                all_work_, all_chunks_, all_table_));
+  }
 
   void plan(PreconditioningPlan plan, Queue& queue) override;
 

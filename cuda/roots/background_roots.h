@@ -18,6 +18,7 @@ namespace gradstep::cuda {
 struct RootStream {
   RootStream(int device, const std::shared_ptr<Memory>& memory)
       : stream(device), queue(device, stream.get(), memory), libraries(device) {}
+  std::size_t bytes() const { return held_bytes(libraries, roots); }
 
   OwnStream stream;
   CudaQueue queue;
@@ -34,8 +35,7 @@ class RootStreamOwner {
     if (stream_ == nullptr) stream_ = std::make_unique<RootStream>(device_, memory_);
     return *stream_;
   }
-  /// Bytes of workspaces.
-  std::int64_t bytes() const { return stream_ != nullptr ? stream_->libraries.bytes() : 0; }
+  std::size_t bytes() const { return held_bytes(stream_); }
 
  private:
   int device_;

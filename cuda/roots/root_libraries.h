@@ -37,10 +37,7 @@ class RootLibraries {
     if (cusolver_ == nullptr) cusolver_ = std::make_unique<Cusolver>(device_);
     return *cusolver_;
   }
-  /// Bytes of their workspaces.
-  std::int64_t bytes() const {
-    return (cublas_ != nullptr ? cublas_->bytes() : 0) + (cusolver_ != nullptr ? cusolver_->bytes() : 0);
-  }
+  std::size_t bytes() const { return held_bytes(cublas_, cusolver_); }
 
  private:
   int device_;

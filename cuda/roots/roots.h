@@ -22,6 +22,8 @@ struct RootTables {
   MatrixCopies outcomes;
   Table outcome_table;
   Table start;  ///< of power iteration
+
+  std::size_t bytes() const { return held_bytes(statistics, outcomes, outcome_table, start); }
 };
 
 /// A first attempt at roots, as it was put into a queue. It keeps its memory for the next ones.
@@ -33,6 +35,7 @@ struct QueuedRoots {
 class Roots {
  public:
   explicit Roots(RootLibraries& libraries) : libraries_(libraries) {}
+  std::size_t bytes() const { return held_bytes(tables_); }
 
   /// Waits for the device, and returns when the records are written. Roots that are accepted go to the jobs' results,
   /// or, if not `into_results`, into their preconditioners.

@@ -24,6 +24,7 @@ class GraphMemory final : public Memory {
   void* allocate(std::size_t bytes) override;
   /// The caller needs it no more, but the graph does.
   void deallocate(void* /*data*/, std::size_t /*bytes*/) noexcept override {}
+  std::size_t taken_by(std::size_t bytes) const override { return block_size(bytes); }
 
  private:
   struct FreeBlocks;

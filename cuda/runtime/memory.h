@@ -49,6 +49,7 @@ class QueueMemory final : public Memory {
 
   void* allocate(std::size_t bytes) override;
   void deallocate(void* data, std::size_t bytes) noexcept override;
+  std::size_t taken_by(std::size_t bytes) const override { return block_size(bytes); }
 
  private:
   std::shared_ptr<Memory> memory_;

@@ -56,7 +56,7 @@ class Table {
   /// How kernels see an array.
   View view(const Array& array);
 
-  std::size_t bytes() const { return held_bytes(bytes_, sent_, buffer_, layouts_, sent_layouts_); }
+  std::size_t bytes() const { return held_bytes(bytes_, sent_, buffer_, layouts_, sent_layouts_, layout_buffers_); }
 
   /// After the last section.
   void send();
@@ -90,7 +90,7 @@ struct Chunks {
 class ChunkTable {
  public:
   Chunks of(const WorkList& work, CudaQueue& queue);
-  std::size_t bytes() const { return buffer_.bytes(); }
+  std::size_t bytes() const { return held_bytes(buffer_); }
 
  private:
   CudaQueue* queue_ = nullptr;
@@ -103,7 +103,7 @@ class ChunkTable {
 /// number does.
 class ScratchBuffer {
  public:
-  std::size_t bytes() const { return buffer_.bytes(); }
+  std::size_t bytes() const { return held_bytes(buffer_); }
 
   template <class T>
   T* of(CudaQueue& queue, std::int64_t count, bool zeroed = false) {

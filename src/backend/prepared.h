@@ -25,7 +25,7 @@ class Prepared {
   ~Prepared() = default;
 
   /// The form of the one backend that uses this, which is made at first.
-  template <class Form>
+  template <SaysBytes Form>
   Form& get() const {
     if (form_ == nullptr) {
       form_ = std::make_shared<Form>();
@@ -33,18 +33,13 @@ class Prepared {
     }
     return *static_cast<Form*>(form_.get());
   }
-  /// Bytes that the form holds, as far as it says so.
   std::size_t bytes() const { return form_ != nullptr ? bytes_(form_.get()) : 0; }
   void forget() { form_.reset(); }
 
  private:
   template <class Form>
   static std::size_t bytes_of(const void* form) {
-    if constexpr (SaysBytes<Form>) {
-      return held_bytes(*static_cast<const Form*>(form));
-    } else {
-      return 0;
-    }
+    return sizeof(Form) + held_bytes(*static_cast<const Form*>(form));
   }
 
   mutable std::shared_ptr<void> form_;

@@ -73,11 +73,11 @@ struct Home {
   gradstep_device device{GRADSTEP_DEVICE_CPU, 0};
   CommPlane* plane = nullptr;
 
-  /// host(), or of(the data plane) and a wait for it.
-  template <class OnHost, class OnDevice>
-  void run(const Deadline& deadline, OnHost host, OnDevice of) const {
-    if (plane == nullptr) return host();
-    of(plane->data());
+  /// call(comm), or call(the data plane) and a wait for it.
+  template <class Call>
+  void run(Communicator& comm, const Deadline& deadline, Call call) const {
+    if (plane == nullptr) return call(comm);
+    call(plane->data());
     plane->data().settle(deadline);
   }
 };
@@ -292,9 +292,7 @@ gradstep_status gradstep_comm_all_reduce(gradstep_comm* comm, const gradstep_ten
     const Deadline deadline = impl.deadline();
     check_op(op);
     const Array array = to_contiguous_array("tensor", tensor, home.device);
-    home.run(
-        deadline, [&] { impl.all_reduce(array, op, 1, deadline); },
-        [&](DataPlane& data) { data.all_reduce(array, op, 1, deadline); });
+    home.run(impl, deadline, [&](auto& ranks) { ranks.all_reduce(array, op, 1, deadline); });
   });
 }
 
@@ -308,9 +306,7 @@ gradstep_status gradstep_comm_all_gather(gradstep_comm* comm, const gradstep_ten
     check_same_dtype(in, out);
     check_elements(out, in.elements, impl.world_size());
     check_overlap(in, out, in.bytes() * impl.rank());
-    home.run(
-        deadline, [&] { impl.all_gather(in.data, out.data, in.bytes(), deadline); },
-        [&](DataPlane& data) { data.all_gather(in.data, out.data, in.bytes(), deadline); });
+    home.run(impl, deadline, [&](auto& ranks) { ranks.all_gather(in.data, out.data, in.bytes(), deadline); });
   });
 }
 
@@ -326,9 +322,7 @@ gradstep_status gradstep_comm_all_gather_v(gradstep_comm* comm, const gradstep_t
     const auto blocks = blocks_of(counts, impl.world_size(), in, impl.rank());
     check_elements(out, blocks.total_elements);
     check_overlap(in, out, blocks.own_offset);
-    home.run(
-        deadline, [&] { impl.all_gather_v(in.data, out.data, blocks.bytes, deadline); },
-        [&](DataPlane& data) { data.all_gather_v(in.data, out.data, blocks.bytes, deadline); });
+    home.run(impl, deadline, [&](auto& ranks) { ranks.all_gather_v(in.data, out.data, blocks.bytes, deadline); });
   });
 }
 
@@ -345,9 +339,7 @@ gradstep_status gradstep_comm_reduce_scatter(gradstep_comm* comm, const gradstep
     check_same_dtype(in_bytes, out_bytes);
     check_elements(in_bytes, out.size, impl.world_size());
     check_overlap(out_bytes, in_bytes, out.bytes() * impl.rank());
-    home.run(
-        deadline, [&] { impl.reduce_scatter(in, out, op, deadline); },
-        [&](DataPlane& data) { data.reduce_scatter(in, out, op, deadline); });
+    home.run(impl, deadline, [&](auto& ranks) { ranks.reduce_scatter(in, out, op, deadline); });
   });
 }
 
@@ -358,9 +350,7 @@ gradstep_status gradstep_comm_broadcast(gradstep_comm* comm, const gradstep_tens
     const Deadline deadline = impl.deadline();
     check_rank("root", root, impl);
     const Bytes bytes = to_bytes("tensor", tensor, home.device);
-    home.run(
-        deadline, [&] { impl.broadcast(bytes.data, bytes.bytes(), root, deadline); },
-        [&](DataPlane& data) { data.broadcast(bytes.data, bytes.bytes(), root, deadline); });
+    home.run(impl, deadline, [&](auto& ranks) { ranks.broadcast(bytes.data, bytes.bytes(), root, deadline); });
   });
 }
 
@@ -371,9 +361,7 @@ gradstep_status gradstep_comm_send(gradstep_comm* comm, const gradstep_tensor* t
     const Deadline deadline = impl.deadline();
     check_peer("to", to, impl);
     const Bytes bytes = to_bytes("tensor", tensor, home.device);
-    home.run(
-        deadline, [&] { impl.send(bytes.data, bytes.bytes(), to, deadline); },
-        [&](DataPlane& data) { data.send(bytes.data, bytes.bytes(), to, deadline); });
+    home.run(impl, deadline, [&](auto& ranks) { ranks.send(bytes.data, bytes.bytes(), to, deadline); });
   });
 }
 
@@ -384,9 +372,7 @@ gradstep_status gradstep_comm_recv(gradstep_comm* comm, const gradstep_tensor* t
     const Deadline deadline = impl.deadline();
     check_peer("from", from, impl);
     const Bytes bytes = to_bytes("tensor", tensor, home.device);
-    home.run(
-        deadline, [&] { impl.recv(bytes.data, bytes.bytes(), from, deadline); },
-        [&](DataPlane& data) { data.recv(bytes.data, bytes.bytes(), from, deadline); });
+    home.run(impl, deadline, [&](auto& ranks) { ranks.recv(bytes.data, bytes.bytes(), from, deadline); });
   });
 }
 

@@ -14,23 +14,11 @@
 #include "backend/backend.h"
 #include "backend/plugin.h"
 #include "comm/callbacks.h"
+#include "core/slice.h"
 
 namespace gradstep {
 
 namespace {
-
-std::int64_t piece_size(std::int64_t count, std::int32_t ranks) {
-  const std::int64_t share = (count + ranks - 1) / ranks;
-  return (share + kPieceGrain - 1) / kPieceGrain * kPieceGrain;
-}
-
-Array slice(const Array& array, std::int64_t begin, std::int64_t count) {
-  Array part;
-  part.data = static_cast<std::byte*>(array.data) + begin * size_of(array.dtype);
-  part.size = count;
-  part.dtype = array.dtype;
-  return part;
-}
 
 bool engines_reduce(DType dtype) { return dtype != DType::f16 && dtype != DType::bf16; }
 
@@ -118,7 +106,7 @@ void Channel::all_reduce(const Array& data, std::int32_t op, double divisor, con
   } else {
     const std::int64_t step = piece_bytes_of(*engine_) / size_of(data.dtype) * world_size();
     for (std::int64_t begin = 0; begin < data.size; begin += step) {
-      all_reduce_direct(slice(data, begin, std::min(step, data.size - begin)), op, divisor, deadline);
+      all_reduce_direct(part_of(data, begin, std::min(step, data.size - begin)), op, divisor, deadline);
     }
   }
 }
@@ -133,7 +121,7 @@ void Channel::all_reduce_gathered(const Array& data, std::int32_t op, double div
   const std::int64_t step = std::min(data.size, kGatherSliceBytes / size_of(data.dtype));
   std::byte* gathered = staging_.reserve(step * size_of(data.dtype) * world_size());
   for (std::int64_t begin = 0; begin < data.size; begin += step) {
-    const Array part = slice(data, begin, std::min(step, data.size - begin));
+    const Array part = part_of(data, begin, std::min(step, data.size - begin));
     wait_for_peers([&] { collectives_.all_gather(part.data, gathered, part.bytes(), deadline); });
     sum_blocks(gathered, part.bytes(), part, part.size, op, divisor);
   }
@@ -159,10 +147,10 @@ void Channel::scatter_pieces(std::span<const Array> pieces, std::int32_t op, dou
 }
 
 void Channel::all_reduce_direct(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
-  const std::int64_t piece = piece_size(data.size, world_size());
+  const std::int64_t piece = equal_share(data.size, world_size(), kPieceGrain);
   const auto piece_of = [&](std::int32_t r) {
     const std::int64_t begin = std::min(data.size, r * piece);
-    return slice(data, begin, std::min(piece, data.size - begin));
+    return part_of(data, begin, std::min(piece, data.size - begin));
   };
   pieces_.clear();
   for (std::int32_t r = 0; r < world_size(); ++r) pieces_.push_back(piece_of(r));
@@ -263,7 +251,7 @@ void Channel::reduce_scatter_v(const Array& data, std::span<const std::int64_t> 
   pieces_.clear();
   std::int64_t begin = 0;
   for (const std::int64_t count : counts) {
-    pieces_.push_back(slice(data, begin, count));
+    pieces_.push_back(part_of(data, begin, count));
     begin += count;
   }
   if (begin == 0) return meet(deadline);
@@ -281,7 +269,7 @@ void Channel::scatter_pieces_gathered(std::span<const Array> pieces, std::int32_
   std::byte* gathered = staging_.reserve(kGatherSliceBytes * world_size());
   for (std::size_t owner = 0; owner < pieces.size(); ++owner) {
     for (std::int64_t begin = 0; begin < pieces[owner].size; begin += step) {
-      const Array part = slice(pieces[owner], begin, std::min(step, pieces[owner].size - begin));
+      const Array part = part_of(pieces[owner], begin, std::min(step, pieces[owner].size - begin));
       wait_for_peers([&] { collectives_.all_gather(part.data, gathered, part.bytes(), deadline); });
       if (static_cast<std::int32_t>(owner) == rank()) sum_blocks(gathered, part.bytes(), part, part.size, op, divisor);
     }
@@ -292,7 +280,7 @@ void Channel::reduce_scatter_direct(const Array& input, const Array& output, std
                                     const Deadline& deadline) {
   const std::int64_t block = output.bytes();
   std::byte* received = staging_.reserve(block * world_size());
-  const auto sent = [&](std::int32_t r) { return slice(input, r * output.size, output.size).data; };
+  const auto sent = [&](std::int32_t r) { return part_of(input, r * output.size, output.size).data; };
   wait_for_peers([&] {
     collectives_.exchange([&](std::int32_t to) { return Outgoing{sent(to), block}; },
                           [&](std::int32_t from) { return Incoming{received + from * block, block}; }, deadline);
@@ -310,9 +298,9 @@ void Channel::reduce_scatter_gathered(const Array& input, const Array& output, s
   for (std::int32_t owner = 0; owner < world_size(); ++owner) {
     for (std::int64_t begin = 0; begin < output.size; begin += step) {
       const std::int64_t count = std::min(step, output.size - begin);
-      const Array part = slice(input, owner * output.size + begin, count);
+      const Array part = part_of(input, owner * output.size + begin, count);
       wait_for_peers([&] { collectives_.all_gather(part.data, gathered, part.bytes(), deadline); });
-      if (owner == rank()) sum_blocks(gathered, part.bytes(), slice(output, begin, count), count, op, 1);
+      if (owner == rank()) sum_blocks(gathered, part.bytes(), part_of(output, begin, count), count, op, 1);
     }
   }
 }

@@ -6,16 +6,9 @@
 #include <cstring>
 
 #include "comm/communicator.h"
+#include "core/slice.h"
 
 namespace gradstep {
-
-namespace {
-
-std::byte* at(const Array& array, std::int64_t element) {
-  return static_cast<std::byte*>(array.data) + element * size_of(array.dtype);
-}
-
-}  // namespace
 
 HostSums::HostSums(std::shared_ptr<Communicator> inside, std::shared_ptr<Communicator> between, std::int32_t owners,
                    std::int32_t hosts)
@@ -32,16 +25,17 @@ void HostSums::run(const Call& call, std::int32_t rank, const Deadline& deadline
       return all_reduce(call.data, call.op, call.divisor, deadline);
     case CallKind::reduce_scatter: {
       const Array sum = reduce_copy(call, deadline);
-      const std::int64_t begin = rank * call.output.size;
-      std::memcpy(call.output.data, at(sum, begin), static_cast<std::size_t>(call.output.bytes()));
+      const Array own = part_of(sum, rank * call.output.size, call.output.size);
+      std::memcpy(call.output.data, own.data, static_cast<std::size_t>(own.bytes()));
       return;
     }
     default: {
       const Array sum = reduce_copy(call, deadline);
-      const auto own = static_cast<std::size_t>(rank);
-      const std::int64_t begin = total_of(call.counts.first(own));
-      const auto bytes = static_cast<std::size_t>(call.counts[own] * size_of(sum.dtype));
-      if (bytes > 0) std::memcpy(at(call.data, begin), at(sum, begin), bytes);
+      const auto place = static_cast<std::size_t>(rank);
+      const std::int64_t begin = total_of(call.counts.first(place));
+      const Array own = part_of(sum, begin, call.counts[place]);
+      if (own.size == 0) return;
+      std::memcpy(part_of(call.data, begin, own.size).data, own.data, static_cast<std::size_t>(own.bytes()));
     }
   }
 }
@@ -54,19 +48,17 @@ Array HostSums::reduce_copy(const Call& call, const Deadline& deadline) {
 }
 
 void HostSums::all_reduce(const Array& data, std::int32_t op, double divisor, const Deadline& deadline) {
-  const std::int64_t share = (data.size + owners_ - 1) / owners_;
-  const std::int64_t piece = (share + kPieceGrain - 1) / kPieceGrain * kPieceGrain;
+  const std::int64_t piece = equal_share(data.size, owners_, kPieceGrain);
   const auto begin_of = [&](std::int64_t r) { return std::min(data.size, std::min<std::int64_t>(r, owners_) * piece); };
   for (std::size_t r = 0; r < counts_.size(); ++r) {
     const auto place = static_cast<std::int64_t>(r);
     counts_[r] = begin_of(place + 1) - begin_of(place);
   }
   inside_->reduce_scatter_v(data, counts_, op, 1, deadline);
-  const std::int64_t begin = begin_of(inside_->rank());
-  const std::int64_t own = counts_[static_cast<std::size_t>(inside_->rank())];
-  if (between_ != nullptr) between_->all_reduce(compact_array(at(data, begin), own, data.dtype), op, divisor, deadline);
+  const Array own = part_of(data, begin_of(inside_->rank()), counts_[static_cast<std::size_t>(inside_->rank())]);
+  if (between_ != nullptr) between_->all_reduce(own, op, divisor, deadline);
   for (std::int64_t& count : counts_) count *= size_of(data.dtype);
-  inside_->all_gather_v(at(data, begin), data.data, counts_, deadline);
+  inside_->all_gather_v(own.data, data.data, counts_, deadline);
 }
 
 std::unique_ptr<HostSums> HostSums::dup(const Deadline& deadline) const {

@@ -5,6 +5,7 @@
 // a host's tensors.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/dtype.h"
@@ -32,6 +33,12 @@ inline Array compact_array(void* data, std::int64_t size, DType dtype) {
   array.size = size;
   array.dtype = dtype;
   return array;
+}
+
+/// Elements [begin, begin + size) of a contiguous array; absent if that is.
+inline Array part_of(const Array& whole, std::int64_t begin, std::int64_t size) {
+  auto* first = static_cast<std::byte*>(whole.data);
+  return compact_array(first != nullptr ? first + begin * size_of(whole.dtype) : nullptr, size, whole.dtype);
 }
 
 }  // namespace gradstep

@@ -40,6 +40,8 @@ class Memory {
   /// Aligned to kAlignment, and never NULL for bytes > 0. Throws OUT_OF_MEMORY.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void deallocate(void* data, std::size_t bytes) noexcept = 0;
+  /// Bytes that an allocation of so many takes.
+  virtual std::size_t taken_by(std::size_t bytes) const { return bytes; }
 };
 
 /// The host's memory: the C library's, or that of the host's allocator.
@@ -75,6 +77,8 @@ class Buffer {
 
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
+  /// What it takes of its memory: bytes(), or a block with room for them.
+  std::size_t taken_bytes() const { return data_ != nullptr ? memory_->taken_by(bytes_) : 0; }
   template <class T>
   T* as() const {
     return static_cast<T*>(data_);

@@ -15,6 +15,13 @@ struct Slice {
   bool operator==(const Slice&) const = default;
 };
 
+/// The size of each of `parts` equal slices of `size` elements, in multiples of `grain`. The last slices may be
+/// shorter, or empty.
+constexpr std::int64_t equal_share(std::int64_t size, std::int64_t parts, std::int64_t grain) {
+  const std::int64_t grains = (size + grain - 1) / grain;
+  return (grains + parts - 1) / parts * grain;
+}
+
 /// By rank, then parameter.
 using RankSlices = std::vector<std::vector<Slice>>;
 

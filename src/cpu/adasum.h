@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "core/held_bytes.h"
 
 namespace gradstep::cpu {
 
@@ -39,6 +40,7 @@ class AdasumForm {
     }
     return combinations_;
   }
+  std::size_t bytes() const { return held_bytes(vectors_, factors_, combinations_); }
 
  private:
   std::vector<Array> vectors_;

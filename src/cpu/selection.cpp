@@ -14,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "core/held_bytes.h"
 #include "kernels/magnitude.h"
 
 namespace gradstep::cpu {
@@ -107,6 +108,7 @@ class Selector {
   bool has_found() const { return has_found_; }
   std::span<const std::int32_t> found() const { return {candidates_.data(), static_cast<std::size_t>(found_count_)}; }
   void forget() { has_found_ = false; }
+  std::size_t bytes() const { return held_bytes(offsets_, candidates_, keys_, counts_); }
 
  private:
   /// offsets_[c] = how many elements of all chunks before c reach the key; returns their total.
@@ -268,12 +270,10 @@ void select_largest(Context& context, const Loops& loops, SelectionScratch& scra
   std::unique_ptr<Selector> selector = scratch.take();
   std::int64_t selected = 0;
   do {
-    Array part = plan.data;
     std::int64_t first = 0;
     selected = 0;
     for (const SelectPart& cut : plan.parts) {
-      part.data = static_cast<std::byte*>(plan.data.data) + first * size_of(part.dtype);
-      part.size = cut.size;
+      const Array part = part_of(plan.data, first, cut.size);
       selector->write_largest(context, loops, part, cut.count, static_cast<std::int32_t>(first), to.indices + selected);
       selected += cut.count;
       first += cut.size;

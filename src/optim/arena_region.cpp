@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::int64_t kRegionAlignment = 64;
 
-std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + kRegionAlignment - 1) / kRegionAlignment * kRegionAlignment;
-}
-
 }  // namespace
 
 std::vector<ArenaRegion> arena_regions(const Schema& schema, const Dealing& dealing, const RankSlices& slices,
@@ -44,7 +40,7 @@ std::vector<ArenaRegion> arena_regions(const Schema& schema, const Dealing& deal
   std::int64_t offset = 0;
   for (ArenaRegion& region : all) {
     region.offset = offset;
-    offset = aligned(offset + region.elements * size_of(region.dtype));
+    offset = whole_units(offset + region.elements * size_of(region.dtype), kRegionAlignment);
     region.own_first = std::accumulate(region.counts.begin(), region.counts.begin() + own_rank, std::int64_t{0});
   }
   return all;

@@ -113,8 +113,9 @@ void HostState::set(std::size_t index, const char* name, const Array& host) cons
     // Whole and in the arithmetic type, of which this rank's part is taken.
     const DType dtype = arithmetic_dtype(schema_[index].dtype);
     const Buffer staged = site_.allocate(static_cast<std::size_t>(host.size * size_of(dtype)), /*zeroed=*/false);
-    copy_from_host(*model_.context(), site_, host, compact_array(staged.data(), host.size, dtype));
-    const Array part = compact_array(staged.as<std::byte>() + slice.begin * size_of(dtype), slice.size, dtype);
+    const Array all = compact_array(staged.data(), host.size, dtype);
+    copy_from_host(*model_.context(), site_, host, all);
+    const Array part = part_of(all, slice.begin, slice.size);
     if (tensor.is_coded()) {
       tensor.encode(site_, static_cast<const float*>(part.data));
     } else {

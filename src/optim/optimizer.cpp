@@ -36,12 +36,12 @@ void tell_skipped(Log& log, const char* kind, std::int64_t step, const StepGuard
 Optimizer::Optimizer(std::shared_ptr<Context> context, Schema parameters, std::span<const GroupFields> fields,
                      Traits traits)
     : SteppedModel(std::move(context), std::move(parameters), std::move(traits)),
-      numbers_(site(), work(), fields, schema().group_count()),
+      step_numbers_(site(), work(), fields, schema().group_count()),
       wholeness_(*this->context(), kind()) {}
 
 void Optimizer::apply_guarded(double clip_value) {
   wholeness_.change([&] { apply(clip_value); });
-  numbers_.clock().follow_close();
+  step_numbers_.clock().follow_close();
   buffers_were_seen();
 }
 
@@ -61,8 +61,8 @@ StepOutcome Optimizer::step(const StepBuffers& buffers, const StepGuards& guards
   take(buffers);
   check_state_is_whole();
   check_parts_are_attached(schema(), is_sharded());
-  numbers_.take();
-  numbers_.begin(buffers_.grads, guards);
+  step_numbers_.take();
+  step_numbers_.begin(buffers_.grads, guards);
   apply_guarded(guards.clip_value);
   return outcome(guards);
 }
@@ -73,7 +73,7 @@ void Optimizer::set_schedule(std::int32_t group, const char* name, const Schedul
   changed.set(group, name, schedule);
   prepare(schema(), changed, 0);
   buffers_ = {};
-  numbers_.set_hyper_parameters(std::move(changed));
+  step_numbers_.set_hyper_parameters(std::move(changed));
 }
 
 double Optimizer::get_value(std::int32_t group, const char* name) const {
@@ -107,7 +107,7 @@ void Optimizer::add_parameters(const gradstep_parameter* parameters, std::size_t
       HyperParameters changed = hyper_parameters();
       changed.grow(schema().group_count());
       prepare(schema(), changed, known);
-      numbers_.set_hyper_parameters(std::move(changed));
+      step_numbers_.set_hyper_parameters(std::move(changed));
     } else {
       prepare(schema(), hyper_parameters(), known);
     }
@@ -122,13 +122,13 @@ void Optimizer::add_parameters(const gradstep_parameter* parameters, std::size_t
 void Optimizer::set_step_count(std::int64_t count) {
   if (count < 0 || count > kMostSteps) fail_argument("count: is {}, expected 0 to {}", count, kMostSteps);
   on(StateEvent::is_counted);
-  numbers_.set_steps(count);
+  step_numbers_.set_steps(count);
   on(StateEvent::was_counted);
 }
 
 void Optimizer::set_counters(std::int64_t steps, std::int64_t skipped) {
-  numbers_.set_steps(steps);
-  numbers_.clock().set_skipped(skipped);
+  step_numbers_.set_steps(steps);
+  step_numbers_.clock().set_skipped(skipped);
   wholeness_.restore();
   on(StateEvent::was_replaced);
 }

@@ -27,7 +27,7 @@ class Optimizer : public SteppedModel {
  public:
   /// Evaluates the hyper-parameters of the next step, which then does not do it again: what could fail in a host's
   /// callback fails here.
-  void refresh() { numbers_.refresh(); }
+  void refresh() { step_numbers_.refresh(); }
   /// Steps the buffers, which were checked against the schema. On an exception before the rule is applied nothing has
   /// changed. Collective if sharded.
   StepOutcome step(const StepBuffers& buffers, const StepGuards& guards);
@@ -68,7 +68,7 @@ class Optimizer : public SteppedModel {
   const OwnAverage& own_average(std::size_t parameter) const;
   /// Its share at the hyper-parameters of the next step.
   double average_share(std::size_t parameter) const;
-  const HyperParameters& hyper_parameters() const { return numbers_.hyper_parameters(); }
+  const HyperParameters& hyper_parameters() const { return step_numbers_.hyper_parameters(); }
 
   /// On failure nothing is added.
   void add_parameters(const gradstep_parameter* parameters, std::size_t n);
@@ -77,9 +77,9 @@ class Optimizer : public SteppedModel {
   const std::string& rule_text() const { return rule_text_; }
 
   // Counters and outcome of the steps, as StepClock has them.
-  std::int64_t step_count() const { return numbers_.clock().steps(); }
-  std::int64_t skipped_steps() const { return numbers_.clock().skipped(); }
-  StepOutcome last_outcome() const { return numbers_.clock().last_outcome(); }
+  std::int64_t step_count() const { return step_numbers_.clock().steps(); }
+  std::int64_t skipped_steps() const { return step_numbers_.clock().skipped(); }
+  StepOutcome last_outcome() const { return step_numbers_.clock().last_outcome(); }
   void set_step_count(std::int64_t count);
   /// Both counters, after buffers and flags were replaced: the state is whole again.
   void set_counters(std::int64_t steps, std::int64_t skipped);
@@ -89,7 +89,7 @@ class Optimizer : public SteppedModel {
   std::span<const gradstep_metric> metrics();
   /// Beside the state.
   std::int64_t other_bytes() const {
-    return own_bytes() + scratch_bytes() + static_cast<std::int64_t>(numbers_.bytes());
+    return own_bytes() + scratch_bytes() + static_cast<std::int64_t>(step_numbers_.bytes());
   }
 
   BusyFlag& busy() { return busy_; }
@@ -110,11 +110,11 @@ class Optimizer : public SteppedModel {
   void set_rule_text(std::string text) { rule_text_ = std::move(text); }
   /// By group.
   void set_own_averages(std::vector<OwnAverage> averages) { own_averages_ = std::move(averages); }
-  kernels::StepScalars* scalars() const { return numbers_.clock().scalars(); }
+  kernels::StepScalars* scalars() const { return step_numbers_.clock().scalars(); }
   /// The subclass fills in the fields that its rule uses.
-  StepPlan& step_plan() { return numbers_.plan(); }
-  bool gate_is_open() const { return numbers_.clock().gate_is_open(); }
-  std::int64_t t() const { return numbers_.clock().t(); }
+  StepPlan& step_plan() { return step_numbers_.plan(); }
+  bool gate_is_open() const { return step_numbers_.clock().gate_is_open(); }
+  std::int64_t t() const { return step_numbers_.clock().t(); }
   /// In apply(): what was done so far leaves parameters and state as good as they were, if the step fails right here.
   void nothing_has_changed() { wholeness_.nothing_has_changed(); }
 
@@ -135,7 +135,7 @@ class Optimizer : public SteppedModel {
 
   std::string rule_text_;
   std::vector<OwnAverage> own_averages_;  // by group; empty = none
-  StepNumbers numbers_;
+  StepNumbers step_numbers_;
   Wholeness wholeness_;
   BusyFlag busy_;
 };

@@ -73,8 +73,7 @@ std::vector<std::int64_t> strides_of(std::span<const std::int64_t> whole) {
 
 Array box_in(const Array& whole, std::span<const std::int64_t> strides, const Box& box) {
   const std::int64_t first = std::inner_product(strides.begin(), strides.end(), box.offset.begin(), std::int64_t{0});
-  Array found =
-      compact_array(static_cast<std::byte*>(whole.data) + first * size_of(whole.dtype), box.size, whole.dtype);
+  Array found = part_of(whole, first, box.size);
   found.ndim = static_cast<std::int32_t>(strides.size());
   found.shape = box.shape.data();
   found.strides = strides.data();
@@ -105,16 +104,16 @@ Parts::Parts(const Schema& schema, std::int32_t ranks, const std::vector<bool>& 
       wholes_(hashes_of_wholes(schema)) {
   for (std::size_t i = 0; i < schema.size(); ++i) {
     const Parameter& parameter = schema[i];
-    first_.push_back(own_numbers_.size());
-    own_numbers_.insert(own_numbers_.end(), parameter.shape.begin(), parameter.shape.end());
+    first_.push_back(own_boxes_.size());
+    own_boxes_.insert(own_boxes_.end(), parameter.shape.begin(), parameter.shape.end());
     const std::span<const std::int64_t> offset = parameter.offset();
-    own_numbers_.insert(own_numbers_.end(), offset.begin(), offset.end());
-    own_numbers_.resize(first_.back() + 2 * parameter.shape.size());
-    own_numbers_.push_back(!has_state.empty() && has_state[i] ? 1 : 0);
+    own_boxes_.insert(own_boxes_.end(), offset.begin(), offset.end());
+    own_boxes_.resize(first_.back() + 2 * parameter.shape.size());
+    own_boxes_.push_back(!has_state.empty() && has_state[i] ? 1 : 0);
   }
-  first_.push_back(own_numbers_.size());
+  first_.push_back(own_boxes_.size());
   const auto all = static_cast<std::size_t>(ranks_);
-  numbers_.resize(own_numbers_.size() * all);
+  boxes_.resize(own_boxes_.size() * all);
   sizes_.resize(schema.size() * all);
   stands_.resize(sizes_.size());
   room_.resize(sizes_.size());
@@ -125,9 +124,9 @@ void Parts::exchange(Communicator& comm, const Schema& schema, const Deadline& d
     return fmt::format("the shape of the whole of parameter '{}'", schema[i].name);
   };
   compare_ranks(comm, wholes_, word, deadline, room_);
-  const std::size_t bytes = own_numbers_.size() * sizeof own_numbers_[0];
-  comm.all_gather(own_numbers_.data(), numbers_.data(), static_cast<std::int64_t>(bytes), deadline);
-  own_numbers_ = {};
+  const std::size_t bytes = own_boxes_.size() * sizeof own_boxes_[0];
+  comm.all_gather(own_boxes_.data(), boxes_.data(), static_cast<std::int64_t>(bytes), deadline);
+  own_boxes_ = {};
   wholes_ = room_ = {};
   for (std::int32_t rank = 0; rank < ranks_; ++rank) {
     for (std::size_t i = 0; i < schema.size(); ++i) sizes_[place(rank, i)] = product(box(rank, i).shape);
@@ -157,8 +156,8 @@ void Parts::name_owners(const Schema& schema, const std::vector<double>& costs) 
 }
 
 std::span<const std::int64_t> Parts::numbers(std::int32_t rank, std::size_t parameter) const {
-  return std::span(numbers_).subspan(static_cast<std::size_t>(rank) * first_.back() + first_[parameter],
-                                     first_[parameter + 1] - first_[parameter] - 1);
+  return std::span(boxes_).subspan(static_cast<std::size_t>(rank) * first_.back() + first_[parameter],
+                                   first_[parameter + 1] - first_[parameter] - 1);
 }
 
 Box Parts::box(std::int32_t rank, std::size_t parameter) const {
@@ -232,7 +231,7 @@ void Parts::check_overlaps(const Parameter& parameter, std::size_t i, std::vecto
 
 std::size_t Parts::bytes() const {
   const std::size_t bits = divided_.capacity() + stands_.capacity() + travels_.capacity();
-  return (numbers_.capacity() + sizes_.capacity()) * sizeof(std::int64_t) + first_.capacity() * sizeof(std::size_t) +
+  return (boxes_.capacity() + sizes_.capacity()) * sizeof(std::int64_t) + first_.capacity() * sizeof(std::size_t) +
          owners_.capacity() * sizeof(std::int32_t) + bits / 8;
 }
 

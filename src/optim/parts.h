@@ -71,7 +71,7 @@ class Parts {
   bool any_travels() const { return std::ranges::find(travels_, true) != travels_.end(); }
   /// Whether the rank held an owner's state of the parameter when the parts were exchanged.
   bool has_state(std::int32_t rank, std::size_t parameter) const {
-    return numbers_[static_cast<std::size_t>(rank) * first_.back() + first_[parameter + 1] - 1] != 0;
+    return boxes_[static_cast<std::size_t>(rank) * first_.back() + first_[parameter + 1] - 1] != 0;
   }
   /// By rank and parameter: all that each rank steps.
   RankSlices slices() const;
@@ -91,15 +91,15 @@ class Parts {
   std::span<const std::int64_t> numbers(std::int32_t rank, std::size_t parameter) const;
 
   std::int32_t ranks_;
-  std::vector<std::size_t> first_;     // by parameter: where its numbers begin in those of a rank; then their number
-  std::vector<std::int64_t> numbers_;  // by rank, then parameter: shape and offset, and whether it has state
-  std::vector<std::int64_t> sizes_;    // by place()
-  std::vector<bool> divided_;          // by parameter
-  std::vector<bool> stands_;           // by place()
-  std::vector<std::int32_t> owners_;   // by parameter
-  std::vector<bool> travels_;          // by parameter
+  std::vector<std::size_t> first_;    // by parameter: where its numbers begin in those of a rank; then their number
+  std::vector<std::int64_t> boxes_;   // by rank, then parameter: shape and offset, and whether it has state
+  std::vector<std::int64_t> sizes_;   // by place()
+  std::vector<bool> divided_;         // by parameter
+  std::vector<bool> stands_;          // by place()
+  std::vector<std::int32_t> owners_;  // by parameter
+  std::vector<bool> travels_;         // by parameter
   // For exchange() alone.
-  std::vector<std::int64_t> own_numbers_;
+  std::vector<std::int64_t> own_boxes_;
   std::vector<std::uint64_t> wholes_;  // by parameter: stands for the shape of the whole
   std::vector<std::uint64_t> room_;
 };

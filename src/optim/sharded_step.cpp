@@ -122,7 +122,7 @@ StepOutcome Optimizer::step_sharded(const StepBuffers& buffers, const StepGuards
         kernels::depends_on_elements(guards, step_plan().limits, *guards.norm)) {
       guards.largest = sharding.largest(deadline);
     }
-    numbers_.begin(buffers_.grads, guards);
+    step_numbers_.begin(buffers_.grads, guards);
     if (site().is_host() && !gate_is_open()) {
       write_zero_updates();
       return outcome(guards);
@@ -148,7 +148,7 @@ Sharding::Agreement Optimizer::agree_on_step(const StepGuards& guards, const Gra
   Sharding::Agreement own;
   const StepAgreement terms(hyper_parameters(), guards, exchange, site().is_host() ? t() : 0);
   try {
-    numbers_.take();
+    step_numbers_.take();
     own.wants_norm = guards.norm == nullptr && guards.depends_on_norm();
     own.any_gradient = true;
     if (exchange.is_agreed) return own;

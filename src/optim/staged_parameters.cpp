@@ -30,7 +30,7 @@ RankBlocks::RankBlocks(const Schema& schema, const RankSlices& slices) : bytes(s
       pieces.push_back({static_cast<std::int32_t>(r), i, place});
       place += slices[r][i].size * size_of(schema[i].dtype);
     }
-    bytes[r] = (place - begin + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment;
+    bytes[r] = whole_units(place - begin, kBlockAlignment);
     begin += bytes[r];
   }
 }

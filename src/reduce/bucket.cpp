@@ -10,14 +10,6 @@ namespace gradstep {
 
 namespace {
 
-/// Elements [begin, begin + size) of a contiguous array; no data = none.
-Array part_of(const Array& whole, std::int64_t begin, std::int64_t size) {
-  Array part = whole;
-  part.size = size;
-  if (whole.data != nullptr) part.data = static_cast<std::byte*>(whole.data) + begin * size_of(whole.dtype);
-  return part;
-}
-
 using Clock = std::chrono::steady_clock;
 
 std::int64_t nanoseconds_since(Clock::time_point start) {

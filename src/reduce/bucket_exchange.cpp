@@ -21,10 +21,10 @@ class DenseExchange final : public BucketExchange {
   void exchange(double divisor, const Deadline& deadline, gradstep_bucket_statistics& stats) override {
     if (scatters()) {
       for (const BucketSlices::Segment& segment : slices().segments) {
-        const Array all = part(packed(), segment.begin, segment.size());
+        const Array all = part_of(packed(), segment.begin, segment.size());
         data().reduce_scatter_v(all, segment.counts, GRADSTEP_REDUCE_SUM, divisor, deadline);
-        const Array own = part(packed(), segment.own_begin, segment.own_count);
-        const Array kept = part(result(), segment.place, segment.own_count);
+        const Array own = part_of(packed(), segment.own_begin, segment.own_count);
+        const Array kept = part_of(result(), segment.place, segment.own_count);
         queue().copy(kept.data, own.data, static_cast<std::size_t>(own.bytes()));
       }
       stats.algorithm = GRADSTEP_EXCHANGE_SCATTER;

@@ -84,10 +84,6 @@ class BucketExchange {
   /// The memory of what is packed is a pool's.
   virtual void lend_from(MemoryPool* pool) { memory_.lend_from(pool); }
   const BucketSlices& slices() const { return *slices_; }
-  /// Elements [begin, begin + count) of a contiguous array.
-  static Array part(const Array& of, std::int64_t begin, std::int64_t count) {
-    return compact_array(static_cast<std::byte*>(of.data) + begin * size_of(of.dtype), count, of.dtype);
-  }
 
   void set_has_sent() { has_sent_ = true; }
   Buffer allocate(bool zeroed) const { return resources_.site.allocate(bytes_of(plan_), zeroed); }

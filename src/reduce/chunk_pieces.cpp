@@ -2,26 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/chunk_pieces.h"
 
-#include <algorithm>
-
 namespace gradstep {
 
 ChunkPieces::ChunkPieces(ExchangeResources& resources, const BucketPlan& plan, std::span<const Chunk> chunks)
-    : resources_(resources),
-      group_(resources.data.get()),
-      vectors_(static_cast<std::size_t>(resources.comm->world_size())),
-      vector_(static_cast<std::size_t>(resources.comm->rank())) {
+    : resources_(resources), division_(division_among_all(resources)) {
   if (HostSums* sums = resources.comm->host_sums(); sums != nullptr) {
     hosts_ = std::make_unique<HostPlanes>(*sums, resources);
-    group_ = hosts_->between();
-    vectors_ = hosts_->hosts();
-    vector_ = group_ != nullptr ? hosts_->host() : 0;
-    stretches_ = hosts_->owners();
-    stretch_ = std::min(hosts_->place(), stretches_);
+    division_ = hosts_->division();
   }
   const std::int64_t others = resources.comm->world_size() - 1;
   const bool is_small = plan.elements * size_of(plan.dtype) * others <= kGatherBytes;
-  const auto pieces = static_cast<std::int64_t>(hosts_ == nullptr && is_small ? 1 : stretches_ * vectors_);
+  const auto pieces = static_cast<std::int64_t>(hosts_ == nullptr && is_small ? 1 : division_.owners * division_.ranks);
   std::int64_t done = 0;
   std::size_t chunk = 0;
   for (std::int64_t q = 0; q <= pieces; ++q) {
@@ -37,15 +28,15 @@ void ChunkPieces::run(const Deadline& deadline, FunctionRef<void()> body) {
 }
 
 void ChunkPieces::deal(const Array& packed, std::byte* blocks, const Deadline& deadline) {
-  if (!is_cut()) return group_->all_gather(packed.data, blocks, packed.bytes(), deadline);
+  if (!is_cut()) return division_.group->all_gather(packed.data, blocks, packed.bytes(), deadline);
   if (hosts_ != nullptr) {
     const auto ranks = static_cast<double>(hosts_->ranks_inside());
     hosts_->inside().reduce_scatter_v(packed, stretch_bytes(elements_, 1), GRADSTEP_REDUCE_SUM, ranks, deadline);
   }
-  if (group_ == nullptr) return;
+  if (division_.group == nullptr) return;
   const std::int64_t width = size_of(packed.dtype);
   const std::byte* stretch = static_cast<const std::byte*>(packed.data) + elements_[first_piece()] * width;
-  group_->all_to_all(stretch, blocks, piece_bytes(elements_, width), deadline);
+  division_.group->all_to_all(stretch, blocks, piece_bytes(elements_, width), deadline);
 }
 
 void ChunkPieces::gather(void* by_chunk, std::int64_t bytes, const Deadline& deadline) {
@@ -64,7 +55,7 @@ void ChunkPieces::collect(const std::byte* piece, const Array& packed, const Dea
 void ChunkPieces::spread(const std::byte* own, std::byte* all, const Bounds& bounds, std::int64_t bytes,
                          const Deadline& deadline) {
   std::byte* stretch = all + bounds[first_piece()] * bytes;
-  if (group_ != nullptr) group_->all_gather_v(own, stretch, piece_bytes(bounds, bytes), deadline);
+  if (division_.group != nullptr) division_.group->all_gather_v(own, stretch, piece_bytes(bounds, bytes), deadline);
   if (hosts_ != nullptr) hosts_->inside().all_gather_v(stretch, all, stretch_bytes(bounds, bytes), deadline);
 }
 
@@ -73,16 +64,16 @@ void ChunkPieces::settle(const Deadline& deadline) {
 }
 
 std::span<const std::int64_t> ChunkPieces::piece_bytes(const Bounds& bounds, std::int64_t bytes) {
-  sizes_.resize(vectors_);
+  sizes_.resize(division_.ranks);
   const std::size_t first = first_piece();
-  for (std::size_t v = 0; v < vectors_; ++v) sizes_[v] = (bounds[first + v + 1] - bounds[first + v]) * bytes;
+  for (std::size_t v = 0; v < division_.ranks; ++v) sizes_[v] = (bounds[first + v + 1] - bounds[first + v]) * bytes;
   return sizes_;
 }
 
 std::span<const std::int64_t> ChunkPieces::stretch_bytes(const Bounds& bounds, std::int64_t bytes) {
   sizes_.assign(hosts_->ranks_inside(), 0);
-  for (std::size_t r = 0; r < stretches_; ++r) {
-    sizes_[r] = (bounds[(r + 1) * vectors_] - bounds[r * vectors_]) * bytes;
+  for (std::size_t r = 0; r < division_.owners; ++r) {
+    sizes_[r] = (bounds[(r + 1) * division_.ranks] - bounds[r * division_.ranks]) * bytes;
   }
   return sizes_;
 }

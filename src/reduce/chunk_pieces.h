@@ -24,11 +24,13 @@ class ChunkPieces {
   /// which every rank has.
   ChunkPieces(ExchangeResources& resources, const BucketPlan& plan, std::span<const Chunk> chunks);
 
-  std::size_t vectors() const { return vectors_; }
+  std::size_t vectors() const { return division_.ranks; }
   bool is_cut() const { return chunks_.size() > 2; }
   /// This rank's piece is chunks [begin, end).
   std::size_t begin() const { return static_cast<std::size_t>(chunks_[own_piece()]); }
-  std::size_t end() const { return static_cast<std::size_t>(chunks_[own_piece() + (group_ != nullptr ? 1 : 0)]); }
+  std::size_t end() const {
+    return static_cast<std::size_t>(chunks_[own_piece() + (division_.group != nullptr ? 1 : 0)]);
+  }
 
   /// Runs `body`, which makes the calls below, as what the communicator counts.
   void run(const Deadline& deadline, FunctionRef<void()> body);
@@ -43,8 +45,8 @@ class ChunkPieces {
  private:
   using Bounds = std::vector<std::int64_t>;
 
-  std::size_t first_piece() const { return is_cut() ? stretch_ * vectors_ : 0; }
-  std::size_t own_piece() const { return is_cut() ? first_piece() + vector_ : 0; }
+  std::size_t first_piece() const { return is_cut() ? division_.own * division_.ranks : 0; }
+  std::size_t own_piece() const { return is_cut() ? first_piece() + division_.rank : 0; }
   /// Bytes of the pieces of this rank's stretch, and of the stretches of this host's ranks.
   std::span<const std::int64_t> piece_bytes(const Bounds& bounds, std::int64_t bytes);
   std::span<const std::int64_t> stretch_bytes(const Bounds& bounds, std::int64_t bytes);
@@ -52,11 +54,7 @@ class ChunkPieces {
 
   ExchangeResources& resources_;
   std::unique_ptr<HostPlanes> hosts_;
-  DataPlane* group_;        // who has pieces of the same stretch; NULL = this rank has none
-  std::size_t vectors_;     // one of each member of the group
-  std::size_t vector_ = 0;  // this one's
-  std::size_t stretches_ = 1;
-  std::size_t stretch_ = 0;          // this rank's; stretches_ = none
+  Division division_;                // each rank of the group has a vector
   Bounds chunks_;                    // piece q has chunks [q, q + 1)
   Bounds elements_;                  // likewise
   std::vector<std::int64_t> sizes_;  // scratch

@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/slice.h"
 #include "reduce/reducer_options.h"
 
 namespace gradstep {
@@ -24,13 +25,6 @@ namespace gradstep {
 namespace {
 
 constexpr std::int64_t kHeadBytes = sizeof(std::int64_t);
-
-/// Elements of one of so many parts, whole blocks.
-std::int64_t part_of(std::int64_t elements, std::size_t parts) {
-  const std::int64_t blocks = (elements + kernels::kCodeBlock - 1) / kernels::kCodeBlock;
-  const auto count = static_cast<std::int64_t>(parts);
-  return (blocks + count - 1) / count * kernels::kCodeBlock;
-}
 
 }  // namespace
 
@@ -43,13 +37,12 @@ CodedExchange::CodedExchange(ExchangeResources& resources, const BucketPlan& pla
     fail(GRADSTEP_ERR_UNSUPPORTED, "options.mode: is {}, which carries f32, f16 and bf16; a parameter is f64",
          mode_name(checked.mode));
   }
-  among_all_.group = &data();
-  among_all_.ranks = world_size();
-  among_all_.rank = rank();
-  divide(among_all_);
+  among_all_ = cut(division_among_all(resources));
   std::int64_t own = own_piece(among_all_, result()).size;
   if (HostSums* sums = comm().host_sums(); sums != nullptr) {
-    join_hosts(*sums);
+    hosts_ = std::make_unique<HostPlanes>(*sums, resources);
+    counts_.resize(hosts_->ranks_inside());
+    by_hosts_ = cut(hosts_->division());
     own = std::max(own, own_piece(by_hosts_, result()).size);
   }
   result_work_.append(plan_.elements);
@@ -58,40 +51,34 @@ CodedExchange::CodedExchange(ExchangeResources& resources, const BucketPlan& pla
   nonfinite_ = resources_.site.allocate(sizeof(std::int64_t), /*zeroed=*/true);
 }
 
-void CodedExchange::join_hosts(HostSums& sums) {
-  hosts_ = std::make_unique<HostPlanes>(sums, resources_);
-  counts_.resize(hosts_->ranks_inside());
-  by_hosts_.group = hosts_->between();
-  by_hosts_.owners = hosts_->owners();
-  by_hosts_.own = hosts_->place();
-  by_hosts_.ranks = hosts_->hosts();
-  if (by_hosts_.group != nullptr) by_hosts_.rank = hosts_->host();
-  divide(by_hosts_);
+CodedExchange::Pieces CodedExchange::cut(const Division& division) const {
+  Pieces pieces;
+  static_cast<Division&>(pieces) = division;
+  const auto share = [](std::int64_t elements, std::size_t parts) {
+    return equal_share(elements, static_cast<std::int64_t>(parts), kernels::kCodeBlock);
+  };
+  pieces.stretch = share(plan_.elements, pieces.owners);
+  pieces.piece = share(pieces.stretch, pieces.ranks);
+  const std::int64_t codes_bytes = pieces.piece / kernels::kCodeBlock * kernels::coded_bytes(code_);
+  pieces.message_bytes = kHeadBytes + whole_units(codes_bytes, kHeadBytes);
+  pieces.messages_bytes.assign(pieces.ranks, pieces.message_bytes);
+  pieces.work.append(own_piece(pieces, result()).size);
+  return pieces;
 }
 
-void CodedExchange::divide(Division& division) const {
-  division.stretch = part_of(plan_.elements, division.owners);
-  division.piece = part_of(division.stretch, division.ranks);
-  const std::int64_t codes_bytes = division.piece / kernels::kCodeBlock * kernels::coded_bytes(code_);
-  division.message_bytes = kHeadBytes + (codes_bytes + 7) / 8 * 8;
-  division.messages_bytes.assign(division.ranks, division.message_bytes);
-  division.piece_work.append(own_piece(division, result()).size);
-}
-
-Array CodedExchange::stretch_of(const Division& division, const Array& whole, std::size_t o) const {
+Array CodedExchange::stretch_of(const Pieces& division, const Array& whole, std::size_t o) const {
   const std::int64_t begin = std::min(plan_.elements, static_cast<std::int64_t>(o) * division.stretch);
   const std::int64_t size = o < division.owners ? std::min(division.stretch, plan_.elements - begin) : 0;
-  return compact_array(static_cast<float*>(whole.data) + begin, size, DType::f32);
+  return part_of(whole, begin, size);
 }
 
-Array CodedExchange::piece_of(const Division& division, const Array& whole, std::size_t o, std::size_t q) const {
+Array CodedExchange::piece_of(const Pieces& division, const Array& whole, std::size_t o, std::size_t q) const {
   const Array stretch = stretch_of(division, whole, o);
   const std::int64_t begin = std::min(stretch.size, static_cast<std::int64_t>(q) * division.piece);
-  const std::int64_t size = std::min(division.piece, stretch.size - begin);
-  return compact_array(static_cast<float*>(stretch.data) + begin, size, DType::f32);
+  return part_of(stretch, begin, std::min(division.piece, stretch.size - begin));
 }
 
-CodedNumbers CodedExchange::codes_in(const Division& division, std::byte* message, std::int64_t count) const {
+CodedNumbers CodedExchange::codes_in(const Pieces& division, std::byte* message, std::int64_t count) const {
   CodedNumbers numbers;
   numbers.factors = reinterpret_cast<float*>(message + kHeadBytes);
   numbers.codes = reinterpret_cast<std::uint8_t*>(numbers.factors + division.piece / kernels::block_of(code_));
@@ -128,7 +115,7 @@ void CodedExchange::exchange(double divisor, const Deadline& deadline, gradstep_
 }
 
 void CodedExchange::exchange_by_hosts(double divisor, const Deadline& deadline) {
-  const Division& division = by_hosts_;
+  const Pieces& division = by_hosts_;
   std::byte* received = resources_.blocks.reserve(division.bytes() * static_cast<std::int64_t>(division.owners));
   hosts_->run(comm(), deadline, [&] {
     sum_host(deadline);
@@ -168,7 +155,7 @@ const std::byte* CodedExchange::exchange_sums(double divisor, const Deadline& de
   return all;
 }
 
-void CodedExchange::send_pieces(const Division& division, const Deadline& deadline) {
+void CodedExchange::send_pieces(const Pieces& division, const Deadline& deadline) {
   std::byte* outgoing = resources_.outgoing.reserve(division.bytes());
   std::byte* incoming = resources_.incoming.reserve(division.bytes());
   for (std::size_t q = 0; q < division.ranks; ++q) {
@@ -181,7 +168,7 @@ void CodedExchange::send_pieces(const Division& division, const Deadline& deadli
 }
 
 /// sum_ = the sum of all numbers of this rank's piece / divisor.
-void CodedExchange::sum_pieces(const Division& division, double divisor) {
+void CodedExchange::sum_pieces(const Pieces& division, double divisor) {
   const std::int64_t size = own_piece(division, result()).size;
   if (size == 0) return;
   std::byte* incoming = resources_.incoming.reserve(division.bytes());
@@ -193,20 +180,20 @@ void CodedExchange::sum_pieces(const Division& division, double divisor) {
   }
 }
 
-const std::byte* CodedExchange::write_sums(const Division& division, double divisor) {
+const std::byte* CodedExchange::write_sums(const Pieces& division, double divisor) {
   std::byte* own = resources_.outgoing.reserve(division.bytes());
   const Array kept = own_piece(division, packed());
   if (kept.size > 0) {
     const Array sum = compact_array(sum_.data(), kept.size, DType::f32);
     encode(sum, codes_in(division, own, kept.size));
     const CombineItem rest{kept, kept, sum, 1, divisor};
-    if (feedback_.keeps()) backend().combine({&division.piece_work, {&rest, 1}, {}}, queue());
+    if (feedback_.keeps()) backend().combine({&division.work, {&rest, 1}, {}}, queue());
   }
   queue().copy(own, nonfinite_.data(), kHeadBytes);
   return own;
 }
 
-void CodedExchange::read_sums(const Division& division, std::byte* messages, bool is_finite) {
+void CodedExchange::read_sums(const Pieces& division, std::byte* messages, bool is_finite) {
   for (std::size_t o = 0; o < division.owners; ++o) {
     for (std::size_t q = 0; q < division.ranks; ++q, messages += division.message_bytes) {
       const Array piece = piece_of(division, result(), o, q);

@@ -28,33 +28,25 @@ class CodedExchange final : public BucketExchange {
   void finish(const BucketExchange& failed) override;
 
  private:
-  /// Who sums what: the bucket has a stretch for each owner, and a stretch a piece for each rank of the owner's group.
-  /// All stretches but the last ones are equally long, whole blocks; so are all pieces.
-  struct Division {
-    DataPlane* group = nullptr;  ///< NULL = this rank owns nothing
-    std::size_t owners = 1;
-    std::size_t own = 0;  ///< this rank's stretch
-    std::size_t ranks = 1;
-    std::size_t rank = 0;  ///< this one in the group
+  /// Who sums what. All stretches but the last ones are equally long, whole blocks; so are all pieces.
+  struct Pieces : Division {
     std::int64_t stretch = 0;
     std::int64_t piece = 0;
     std::int64_t message_bytes = 0;            ///< of one piece
     std::vector<std::int64_t> messages_bytes;  ///< of each rank's: all are equal
-    WorkList piece_work;
+    WorkList work;                             ///< of this rank's piece
 
     std::int64_t bytes() const { return message_bytes * static_cast<std::int64_t>(ranks); }
   };
-  /// The rest of a division, by its owners and ranks.
-  void divide(Division& division) const;
-  void join_hosts(HostSums& sums);
+  Pieces cut(const Division& division) const;
 
   /// The elements of stretch o, from `whole` on, and of its piece q.
-  Array stretch_of(const Division& division, const Array& whole, std::size_t o) const;
-  Array piece_of(const Division& division, const Array& whole, std::size_t o, std::size_t q) const;
-  Array own_stretch(const Division& d, const Array& whole) const { return stretch_of(d, whole, d.own); }
-  Array own_piece(const Division& d, const Array& whole) const { return piece_of(d, whole, d.own, d.rank); }
+  Array stretch_of(const Pieces& division, const Array& whole, std::size_t o) const;
+  Array piece_of(const Pieces& division, const Array& whole, std::size_t o, std::size_t q) const;
+  Array own_stretch(const Pieces& d, const Array& whole) const { return stretch_of(d, whole, d.own); }
+  Array own_piece(const Pieces& d, const Array& whole) const { return piece_of(d, whole, d.own, d.rank); }
   /// Where a message has the codes of a piece of so many elements.
-  CodedNumbers codes_in(const Division& division, std::byte* message, std::int64_t count) const;
+  CodedNumbers codes_in(const Pieces& division, std::byte* message, std::int64_t count) const;
   float* numbers_of(const Array& array) const { return static_cast<float*>(array.data); }
   /// Encodes numbers, which become what their codes leave out if residuals are kept, and counts in nonfinite_.
   void encode(const Array& numbers, const CodedNumbers& codes);
@@ -62,17 +54,17 @@ class CodedExchange final : public BucketExchange {
   void exchange_by_hosts(double divisor, const Deadline& deadline);
   void sum_host(const Deadline& deadline);
   const std::byte* exchange_sums(double divisor, const Deadline& deadline);
-  void send_pieces(const Division& division, const Deadline& deadline);
-  void sum_pieces(const Division& division, double divisor);
+  void send_pieces(const Pieces& division, const Deadline& deadline);
+  void sum_pieces(const Pieces& division, double divisor);
   /// Writes this rank's message; `divisor` is what the sums were divided by.
-  const std::byte* write_sums(const Division& division, double divisor);
+  const std::byte* write_sums(const Pieces& division, double divisor);
   /// `messages` are those of all pieces.
-  void read_sums(const Division& division, std::byte* messages, bool is_finite);
+  void read_sums(const Pieces& division, std::byte* messages, bool is_finite);
 
   const kernels::NumberCode code_;
   ErrorFeedback feedback_;  // in units of the sum
-  Division among_all_;
-  Division by_hosts_;  // owners as HostSums has them
+  Pieces among_all_;
+  Pieces by_hosts_;
   std::unique_ptr<HostPlanes> hosts_;
   std::vector<std::int64_t> counts_;  // of this host's ranks: elements of what they own, then bytes of its messages
   WorkList result_work_;

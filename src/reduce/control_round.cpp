@@ -10,15 +10,15 @@ namespace gradstep {
 
 ControlRound::ControlRound(const Schema& schema, const gradstep_reducer_options& options)
     : schema_(schema),
-      numbers_(numbers_of(schema.size())),
+      sums_(numbers_of(schema.size())),
       is_weighted_(options.average == GRADSTEP_AVERAGE_WEIGHTED),
       has_optional_(std::any_of(schema.begin(), schema.end(), [](const Parameter& p) { return p.may_be_unused; })),
       is_needed_(is_weighted_ || has_optional_ || options.control != 0) {}
 
 void ControlRound::begin(double weight) {
   is_exchanged_ = false;
-  std::ranges::fill(numbers_, 0);
-  numbers_[kWeight] = weight;
+  std::ranges::fill(sums_, 0);
+  sums_[kWeight] = weight;
 }
 
 void ControlRound::exchange(Communicator& comm, const Deadline& deadline) {

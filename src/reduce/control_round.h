@@ -31,23 +31,23 @@ class ControlRound {
   /// A new window, of this rank's weight; no parameter has a gradient.
   void begin(double weight);
   void set_touched(std::size_t parameter) {
-    numbers_[kFirstParameter + parameter] = 1;
-    numbers_[kRanksWithGradient] = 1;
+    sums_[kFirstParameter + parameter] = 1;
+    sums_[kRanksWithGradient] = 1;
   }
   /// Sums over the ranks. Collective.
   void exchange(Communicator& comm, const Deadline& deadline);
   /// What exchange() sums, for a caller that sums it in an exchange of its own: complete() takes the place of
   /// exchange() then.
-  Array numbers() { return compact_array(numbers_.data(), static_cast<std::int64_t>(numbers_.size()), DType::f64); }
+  Array numbers() { return compact_array(sums_.data(), static_cast<std::int64_t>(sums_.size()), DType::f64); }
   void complete() { is_exchanged_ = true; }
   bool is_exchanged() const { return is_exchanged_; }
 
   // After exchange().
-  double total_weight() const { return numbers_[kWeight]; }
-  bool any_gradient() const { return numbers_[kRanksWithGradient] > 0; }
+  double total_weight() const { return sums_[kWeight]; }
+  bool any_gradient() const { return sums_[kRanksWithGradient] > 0; }
   /// Some rank has a gradient of it; in a window without exchange(), and where it may not be unused: always.
   bool has_gradient(std::size_t parameter) const {
-    return !is_exchanged_ || !schema_[parameter].may_be_unused || numbers_[kFirstParameter + parameter] > 0;
+    return !is_exchanged_ || !schema_[parameter].may_be_unused || sums_[kFirstParameter + parameter] > 0;
   }
 
  private:
@@ -58,7 +58,7 @@ class ControlRound {
   };
 
   const Schema& schema_;
-  std::vector<double> numbers_;
+  std::vector<double> sums_;
   bool is_weighted_;
   bool has_optional_;
   bool is_needed_;

@@ -55,7 +55,7 @@ ExchangeSize world_of(Communicator& comm) {
   world.piece_bytes = static_cast<double>(piece_bytes_of(engine));
   world.sums_natively = comm.sums_natively();
   world.has_ring = comm.reduction_order() == GRADSTEP_REDUCTION_ENGINE && engine.has_ring();
-  world.has_stages = engine.is_over_network();
+  world.is_over_network = engine.is_over_network();
   return world;
 }
 

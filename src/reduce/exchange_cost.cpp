@@ -42,7 +42,7 @@ ExchangeCost round_of(double bytes) { return {.call = 1, .round = 1, .byte = byt
 /// An all-gather of `block` bytes of each rank.
 ExchangeCost block_gather_cost(const ExchangeSize& size, double block) {
   ExchangeCost cost = round_of((size.ranks - 1) * block);
-  if (!size.has_stages || block * size.ranks > static_cast<double>(kMostStagedBytes)) return cost;
+  if (!size.is_over_network || block * size.ranks > static_cast<double>(kMostStagedBytes)) return cost;
   const auto stages = gather_stages(static_cast<std::int64_t>(size.ranks), static_cast<std::int64_t>(block));
   if (stages == 1) return cost;
   cost.round = 0;
@@ -355,7 +355,7 @@ double common_rounds(const ExchangeSize& size, double buckets, double channels, 
 
 ExchangeCost in_common_rounds(ExchangeCost bucket, const ExchangeSize& size, double buckets, double channels,
                               double bytes) {
-  if (!size.has_stages) return bucket;
+  if (!size.has_common_rounds()) return bucket;
   const double share = common_rounds(size, buckets, channels, bytes) / buckets;
   bucket.call *= share;
   for (const ExchangeAmount amount : kRoundAmounts) bucket.*amount *= share;

@@ -75,11 +75,14 @@ struct ExchangeSize {
   double piece_bytes = static_cast<double>(kPieceBytes);  ///< piece_bytes_of() its engine
   bool sums_natively = false;                             ///< an all-reduce is one of the engine's
   bool has_ring = false;                                  ///< large ones go round a ring
-  bool has_stages = false;                                ///< gathers of few bytes between many ranks go in stages
+  bool is_over_network = false;                           ///< as Engine::is_over_network(): small gathers go in stages
   bool by_hosts = false;                                  ///< all-reduces are; then what follows counts
   double hosts = 1;
   double ranks_inside = 1;  ///< of a host
   double owners = 1;        ///< of these, that own a piece
+
+  /// Buckets that leave together share their rounds, as ExchangeResources::has_common_rounds() has it.
+  bool has_common_rounds() const { return is_over_network; }
 };
 
 ExchangeCost operator+(const ExchangeCost& a, const ExchangeCost& b);
@@ -127,8 +130,8 @@ bool sums_by_gather(const ExchangeSize& size);
 /// Buckets that leave together share their rounds. Returns how many times the rounds of one bucket are made for
 /// `buckets` of them. `bytes`: what a rank gives in a round of one bucket. See BucketQueue::last_with.
 double common_rounds(const ExchangeSize& size, double buckets, double channels, double bytes);
-/// The cost of a bucket with its part of common rounds. Unchanged where the engine is not over a network. `buckets`,
-/// `channels` and `bytes` are as in common_rounds().
+/// The cost of a bucket with its part of common rounds, where there are some. `buckets`, `channels` and `bytes` are as
+/// in common_rounds().
 ExchangeCost in_common_rounds(ExchangeCost bucket, const ExchangeSize& size, double buckets, double channels,
                               double bytes);
 /// Bytes that a rank gives in a round of one bucket of mode POWERSGD, and of mode SPARSE_TOPK.

@@ -72,14 +72,14 @@ void HalfExchange::exchange(double divisor, const Deadline& deadline, gradstep_b
   };
   if (scatters()) {
     for (const BucketSlices::Segment& segment : slices().segments) {
-      const Array all = part(wire(), segment.begin, segment.size());
-      Array own = part(wire(), segment.own_begin, segment.own_count);
+      const Array all = part_of(wire(), segment.begin, segment.size());
+      Array own = part_of(wire(), segment.own_begin, segment.own_count);
       if (sums_f32) {
         data().reduce_scatter_v(all, segment.counts, GRADSTEP_REDUCE_SUM, divisor, deadline);
       } else {
         own = sum_in_half(all, segment.counts, deadline);
       }
-      widen(part(result(), segment.place, own.size), own, WorkList({&own.size, 1}));
+      widen(part_of(result(), segment.place, own.size), own, WorkList({&own.size, 1}));
     }
     stats.algorithm = GRADSTEP_EXCHANGE_SCATTER;
   } else if (sums_f32) {

@@ -16,6 +16,19 @@
 
 namespace gradstep {
 
+/// Who works on which part of a bucket: it has a stretch for each owner, and a stretch has a piece for each rank of the
+/// owner's group.
+struct Division {
+  DataPlane* group = nullptr;  ///< NULL = this rank owns nothing
+  std::size_t owners = 1;
+  std::size_t own = 0;  ///< this rank's stretch; `owners` = none
+  std::size_t ranks = 1;
+  std::size_t rank = 0;  ///< this one in the group
+};
+
+/// One stretch, whose group is all ranks.
+Division division_among_all(const ExchangeResources& resources);
+
 class HostPlanes {
  public:
   /// Both outlive it.
@@ -23,15 +36,9 @@ class HostPlanes {
 
   /// Joins the ranks of this host.
   DataPlane& inside() { return inside_; }
-  /// Joins the ranks that own the same stretch as this one, one of each host; NULL = this rank owns none.
-  DataPlane* between() { return between_.get(); }
   std::size_t ranks_inside() const { return static_cast<std::size_t>(sums_.inside().world_size()); }
-  /// This rank's place inside its host; below owners() it is that of its stretch.
-  std::size_t place() const { return static_cast<std::size_t>(sums_.inside().rank()); }
-  std::size_t owners() const { return static_cast<std::size_t>(sums_.owners()); }
-  std::size_t hosts() const { return static_cast<std::size_t>(sums_.hosts()); }
-  /// This host's place; of owners alone.
-  std::size_t host() const { return static_cast<std::size_t>(sums_.between()->rank()); }
+  /// The first ranks of each host own a stretch, and the owners of a stretch, one of each host, are a group.
+  Division division() const;
   /// Reductions of the communicator are by hosts now.
   bool is_used() const { return sums_.is_used(); }
 

@@ -112,7 +112,7 @@ class Predictor {
     size_.elements = static_cast<double>(options.elements) / buckets_;
     size_.element_bytes = options.element_bytes;
     size_.can_exchange = options.no_exchange == 0;
-    size_.has_stages = options.no_stages == 0 && options.no_exchange == 0 && !network_.has_one_host();
+    size_.is_over_network = options.no_stages == 0 && options.no_exchange == 0 && !network_.has_one_host();
     size_.hosts = network_.hosts;
     size_.ranks_inside = size_.owners = network_.ranks_per_host;
     by_hosts_ = size_;

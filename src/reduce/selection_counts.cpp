@@ -9,7 +9,7 @@
 namespace gradstep {
 
 SelectionCounts::SelectionCounts(const ExchangeResources& resources, bool refuses_nans)
-    : resources_(resources), refuses_nans_(refuses_nans), numbers_(2 * world_size()) {}
+    : resources_(resources), refuses_nans_(refuses_nans), counts_(2 * world_size()) {}
 
 Round SelectionCounts::round(const void* own, std::size_t pieces) {
   const auto bytes = static_cast<std::int64_t>((1 + pieces) * sizeof(std::int64_t));
@@ -19,16 +19,16 @@ Round SelectionCounts::round(const void* own, std::size_t pieces) {
 void SelectionCounts::read(const DataPlane::Seen& seen, std::size_t pieces) {
   pieces_ = pieces;
   const std::size_t length = 1 + pieces;
-  numbers_.resize(length * world_size());
+  counts_.resize(length * world_size());
   for (std::size_t r = 0; r < world_size(); ++r) {
-    std::memcpy(&numbers_[r * length], seen.first + static_cast<std::int64_t>(r) * seen.stride,
+    std::memcpy(&counts_[r * length], seen.first + static_cast<std::int64_t>(r) * seen.stride,
                 length * sizeof(std::int64_t));
   }
   for (std::size_t r = 0; r < world_size(); ++r) {
-    if (refuses_nans_ && numbers_[r * length] != 0) {
+    if (refuses_nans_ && counts_[r * length] != 0) {
       fail(GRADSTEP_ERR_NUMERIC,
            "gradient + residual of rank {} has NaN: {} of the elements that it would send are (nan_policy is error)", r,
-           numbers_[r * length]);
+           counts_[r * length]);
     }
   }
 }

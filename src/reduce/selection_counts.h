@@ -25,7 +25,7 @@ class SelectionCounts {
   // After read().
   std::size_t pieces() const { return pieces_; }
   /// What `rank` has selected in `piece`.
-  std::int64_t of(std::size_t rank, std::size_t piece) const { return numbers_[rank * (pieces_ + 1) + 1 + piece]; }
+  std::int64_t of(std::size_t rank, std::size_t piece) const { return counts_[rank * (pieces_ + 1) + 1 + piece]; }
   std::int64_t of_rank(std::size_t rank) const;
   std::int64_t total() const;
 
@@ -35,7 +35,7 @@ class SelectionCounts {
   const ExchangeResources& resources_;
   bool refuses_nans_;
   std::size_t pieces_ = 1;
-  std::vector<std::int64_t> numbers_;
+  std::vector<std::int64_t> counts_;
 };
 
 }  // namespace gradstep

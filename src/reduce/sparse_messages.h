@@ -9,6 +9,7 @@
 
 #include "backend/exchange.h"
 #include "backend/queue.h"
+#include "core/memory.h"
 
 namespace gradstep {
 
@@ -34,7 +35,7 @@ struct SparseMessages {
   }
 
  private:
-  static std::int64_t aligned(std::int64_t bytes) { return (bytes + 7) / 8 * 8; }
+  static std::int64_t aligned(std::int64_t bytes) { return whole_units(bytes, 8); }
   static void fill_up(std::byte* list, std::int64_t bytes, Queue& queue) {
     if (aligned(bytes) > bytes) queue.zero(list + bytes, static_cast<std::size_t>(aligned(bytes) - bytes));
   }

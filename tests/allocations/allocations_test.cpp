@@ -2,54 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <malloc.h>
-
-#include <atomic>
-#include <cstdlib>
 #include <functional>
-#include <new>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "allocations/counted_memory.h"
+#include "allocations/held_memory.h"
 #include "tests/handles.h"
 #include "tests/host_model.h"
-
-namespace {
-
-std::atomic<bool> counting{false};
-std::atomic<long> allocations{0};
-std::atomic<long> allocated_bytes{0};
-std::atomic<long> live_bytes{0};  // of all calls, as far as the C library gives them
-
-void* take(std::size_t bytes, std::size_t alignment) {
-  if (counting.load(std::memory_order_relaxed)) {
-    allocations.fetch_add(1, std::memory_order_relaxed);
-    allocated_bytes.fetch_add(static_cast<long>(bytes), std::memory_order_relaxed);
-  }
-  const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
-  void* memory = std::aligned_alloc(alignment, whole > 0 ? whole : alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  live_bytes.fetch_add(static_cast<long>(malloc_usable_size(memory)), std::memory_order_relaxed);
-  return memory;
-}
-
-void give_back(void* memory) noexcept {
-  live_bytes.fetch_sub(static_cast<long>(malloc_usable_size(memory)), std::memory_order_relaxed);
-  std::free(memory);
-}
-
-}  // namespace
-
-// All forms of new and delete that the standard library does not build from others. Not inlined: g++ would see free()
-// meet the memory of a new, and warn.
-void* operator new(std::size_t bytes) { return take(bytes, alignof(std::max_align_t)); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return take(bytes, static_cast<std::size_t>(alignment));
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { give_back(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { give_back(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept { give_back(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { give_back(memory); }
 
 namespace gradstep::test {
 namespace {
@@ -80,11 +41,10 @@ struct Host : HostModel {
 /// How often `call` has used operator new after it has run `before` times.
 long allocations_of(int before, const std::function<void()>& call) {
   for (int i = 0; i < before; ++i) call();
-  allocations = 0;
-  counting = true;
-  for (int i = 0; i < 5; ++i) call();
-  counting = false;
-  return allocations;
+  return allocated_by([&] {
+           for (int i = 0; i < 5; ++i) call();
+         })
+      .times;
 }
 
 OptimizerHandle make_adam(Host& host, bool narrow_state = false) {
@@ -296,11 +256,10 @@ long bytes_of_additions(const OptimizerHandle& optimizer, int count) {
   added.ndim = 2;
   added.dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
   added.device = {GRADSTEP_DEVICE_CPU, 0};
-  allocated_bytes = 0;
-  counting = true;
-  for (int i = 0; i < count; ++i) check(gradstep_optimizer_add_parameters(optimizer.get(), &added, 1));
-  counting = false;
-  return allocated_bytes;
+  return allocated_by([&] {
+           for (int i = 0; i < count; ++i) check(gradstep_optimizer_add_parameters(optimizer.get(), &added, 1));
+         })
+      .bytes;
 }
 
 /// Lists that double take up to twice as much; copies of all at each call would take 16 times as much.
@@ -320,106 +279,19 @@ TEST_P(Allocations, AdditionsTakeMemoryInProportionToWhatIsAdded) {
   }
 }
 
-/// A context's allocator, whose buffers count as those of operator new.
-gradstep_allocator counted_allocator() {
-  gradstep_allocator allocator{};
-  allocator.struct_size = sizeof allocator;
-  allocator.allocate = [](void*, std::size_t bytes, std::size_t alignment, std::int32_t, std::int32_t, void*) -> void* {
-    return take(bytes, alignment);
-  };
-  allocator.deallocate = [](void*, void* data, std::size_t, std::size_t, std::int32_t, std::int32_t, void*) {
-    give_back(data);
-  };
-  return allocator;
-}
-
-struct Holding {
-  const char* name;
-  const char* rule;
-  std::vector<gradstep_option> options = {};
-  std::int64_t state = 0;  ///< bytes of a parameter's
-  double others = 0;       ///< most bytes beside them
-};
-
-void PrintTo(const Holding& holding, std::ostream* out) { *out << holding.name; }
-
 class Memory : public testing::TestWithParam<Holding> {};
 
 TEST_P(Memory, OfManySmallParametersIsReported) {
   constexpr std::size_t kMany = 20'000;
-  const std::int64_t shape[] = {4, 10};
-  std::vector<float> numbers(40, 0.5F);
-  std::vector<gradstep_parameter> parameters(kMany);
-  std::vector<gradstep_tensor> grads(kMany);
-  std::vector<std::vector<float>> values(kMany, numbers);
-  for (std::size_t i = 0; i < kMany; ++i) {
-    parameters[i].struct_size = sizeof parameters[i];
-    parameters[i].shape = grads[i].shape = const_cast<std::int64_t*>(shape);
-    parameters[i].ndim = grads[i].ndim = 2;
-    parameters[i].dtype = grads[i].dtype = {GRADSTEP_TYPE_FLOAT, 32, 1};
-    parameters[i].device = grads[i].device = {GRADSTEP_DEVICE_CPU, 0};
-    grads[i].data = numbers.data();
-  }
-  std::vector<gradstep_tensor> params = grads;
-  for (std::size_t i = 0; i < kMany; ++i) params[i].data = values[i].data();
-  const gradstep_allocator allocator = counted_allocator();
-  auto context_options = defaults_of(gradstep_context_options_init);
-  context_options.num_threads = 1;
-  context_options.allocator = &allocator;
-  gradstep_context* context = nullptr;
-  check(gradstep_context_create(&context_options, &context));
-  const ContextHandle owned(context);
-  const Holding& holding = GetParam();
-  std::vector<gradstep_option> options = holding.options;
-  options.push_back({"learning_rate", 0.1, nullptr});
-  const long before = live_bytes;
-  gradstep_optimizer* created = nullptr;
-  check(gradstep_optimizer_create(context, holding.rule, options.data(), options.size(), parameters.data(), kMany,
-                                  &created));
-  const OptimizerHandle optimizer(created);
-  auto step_options = defaults_of(gradstep_step_options_init);
-  step_options.max_norm = 1;
-  check(gradstep_optimizer_step_ex(created, params.data(), grads.data(), nullptr, kMany, &step_options, nullptr));
-  const auto found = static_cast<double>(live_bytes - before);
-  gradstep_memory memory{};
-  memory.struct_size = sizeof memory;
-  check(gradstep_optimizer_memory(created, &memory));
-  const auto reported = static_cast<double>(memory.state_bytes + memory.other_bytes);
-  EXPECT_NEAR(reported / found, 1, 0.05) << reported << " of " << found;
-  EXPECT_EQ(memory.state_bytes, static_cast<std::int64_t>(kMany) * holding.state);
-  EXPECT_LT((found - static_cast<double>(memory.state_bytes)) / static_cast<double>(kMany), holding.others);
+  std::vector<std::vector<float>> numbers;
+  const auto make_numbers = [&](std::size_t count) { return numbers.emplace_back(count, 0.5F).data(); };
+  const Held held = held_by_optimizer(GetParam(), kMany, {{GRADSTEP_DEVICE_CPU, 0}, counted_allocator(), make_numbers});
+  held.expect_reported(GetParam(), kMany);
+  EXPECT_LT(held.others() / kMany, GetParam().others);
 }
 
-// A parameter has 40 elements of 4 bytes.
-INSTANTIATE_TEST_SUITE_P(
-    Rules, Memory,
-    testing::Values(Holding{.name = "adam", .rule = "adam", .state = 320, .others = 1000},
-                    Holding{.name = "muon", .rule = "muon", .state = 160, .others = 1600},
-                    Holding{.name = "lamb", .rule = "lamb", .state = 320, .others = 1600},
-                    Holding{.name = "adafactor", .rule = "adafactor", .state = 56, .others = 2000},
-                    Holding{.name = "dion", .rule = "dion", .state = 224, .others = 3200},
-                    Holding{.name = "dadapt_adam", .rule = "dadapt_adam", .state = 504, .others = 2600},
-                    Holding{.name = "averaged",
-                            .rule = "adam",
-                            .options = {{"average_decay", 0.9, nullptr}},
-                            .state = 488,
-                            .others = 1600},
-                    Holding{.name = "clipped",
-                            .rule = "adam",
-                            .options = {{"adaptive_clip", 0.01, nullptr}},
-                            .state = 320,
-                            .others = 1600},
-                    Holding{.name = "centered",
-                            .rule = "adam",
-                            .options = {{"center_gradients", 1, nullptr}},
-                            .state = 320,
-                            .others = 1600},
-                    Holding{.name = "counted",
-                            .rule = "adam",
-                            .options = {{"step_counting", 0, "parameter"}},
-                            .state = 328,
-                            .others = 1600}),
-    [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Rules, Memory, testing::ValuesIn(kHoldings),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(Threads, Allocations, ::testing::Values(1, 2));
 

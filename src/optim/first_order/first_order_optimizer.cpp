@@ -171,50 +171,62 @@ FirstOrderOptimizer::GroupLists FirstOrderOptimizer::lists_of(const HyperParamet
   return lists;
 }
 
+FirstOrderOptimizer::Additions FirstOrderOptimizer::additions_of(const Schema& schema,
+                                                                 const HyperParameters& hyper_parameters,
+                                                                 std::size_t first) {
+  Additions added;
+  added.wishes.reserve(schema.size() - first);
+  added.facts.reserve(schema.size() - first);
+  if (first > 0) added.limits = step_plan().limits;
+  for (std::size_t i = first; i < schema.size(); ++i) {
+    const Parameter& parameter = schema[i];
+    const Rule& rule = rules_.of(parameter.group);
+    const std::span<const Schedule> schedules = hyper_parameters.schedules(parameter.group);
+    const std::int32_t owner = owner_of(rule, parameter, i);
+    added.wishes.push_back({wishes_of(rule, parameter, hyper_parameters, owner), slice_of(schema, i, owner)});
+    check_shape(rule, parameter);
+    const std::string name = has_owner(rule, parameter) ? parameter.name : key_name(parameter);
+    added.facts.push_back(
+        {random_key(name, rule.storage().seed), cost_as_a_whole(rule, parameter), rule.finish(schedules)});
+    narrow(added.limits, parameter, rule.largest_gradient(schedules, largest_stored(parameter)));
+  }
+  return added;
+}
+
+std::vector<std::uint8_t> FirstOrderOptimizer::flags_that_stay(std::span<const ParameterWish> wishes) {
+  std::vector<std::uint8_t> flags = state().flags();
+  flags.resize(wishes.size(), 0);
+  for (std::size_t i = 0; i < wishes.size(); ++i) {
+    if (store().begins_anew(i, wishes[i])) flags[i] = 0;
+  }
+  return flags;
+}
+
+FirstOrderOptimizer::ConstantBuffers FirstOrderOptimizer::room_for(std::size_t parameters, const GroupLists& groups,
+                                                                   std::size_t first) const {
+  const auto room = [&](const Buffer& present, bool is_needed, std::size_t count, std::size_t each) {
+    const std::size_t bytes = is_needed ? count * each : 0;
+    if (first > 0 && bytes <= present.bytes()) return Buffer();
+    return site().allocate(first > 0 ? std::max(bytes, 2 * present.bytes()) : bytes, /*zeroed=*/true);
+  };
+  const std::size_t lists = has_own_constants() ? parameters : groups.kernels.size();
+  return {.values = room(constants_.values, true, lists, sizeof(rules::GroupConstants)),
+          .program_numbers = room(constants_.program_numbers, true, lists, groups.numbers_each * sizeof(double)),
+          .group_of = room(constants_.group_of, has_own_constants(), parameters, sizeof(std::int32_t)),
+          .counts = room(constants_.counts, rules_.counts_each(), parameters, sizeof(double*)),
+          .places = room(constants_.places, rules_.settles(), parameters, sizeof(rules::NumberPlaces))};
+}
+
 void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& hyper_parameters, std::size_t first) {
   // Everything that can throw happens on the side; what is done then cannot.
   rules_.check(schema, first);
   prepare_programs(schema, first);
   std::optional<GroupLists> changed;
   if (first == 0 || hyper_parameters.group_count() > std::ssize(groups_.kernels)) changed = lists_of(hyper_parameters);
-  const GroupLists& groups = changed ? *changed : groups_;
-  const std::size_t more = schema.size() - first;
-  std::vector<ParameterWish> wishes;
-  std::vector<ParameterFacts> facts;
-  wishes.reserve(more);
-  facts.reserve(more);
-  kernels::StepLimits limits = first > 0 ? step_plan().limits : kernels::StepLimits();
-  for (std::size_t i = first; i < schema.size(); ++i) {
-    const Parameter& parameter = schema[i];
-    const Rule& rule = rules_.of(parameter.group);
-    const std::span<const Schedule> schedules = hyper_parameters.schedules(parameter.group);
-    const std::int32_t owner = owner_of(rule, parameter, i);
-    wishes.push_back({wishes_of(rule, parameter, hyper_parameters, owner), slice_of(schema, i, owner)});
-    check_shape(rule, parameter);
-    const std::string name = has_owner(rule, parameter) ? parameter.name : key_name(parameter);
-    facts.push_back({random_key(name, rule.storage().seed), cost_as_a_whole(rule, parameter), rule.finish(schedules)});
-    narrow(limits, parameter, rule.largest_gradient(schedules, largest_stored(parameter)));
-  }
+  const Additions added = additions_of(schema, hyper_parameters, first);
   std::vector<std::uint8_t> flags;
-  if (first == 0) {
-    flags = state().flags();
-    flags.resize(schema.size(), 0);
-    for (std::size_t i = 0; i < schema.size(); ++i) {
-      if (store().begins_anew(i, wishes[i])) flags[i] = 0;
-    }
-  }
-  const std::size_t lists = has_own_constants() ? schema.size() : groups.kernels.size();
-  // Nothing where there is room; else for parameters to come, too.
-  const auto room = [&](const Buffer& present, bool is_needed, std::size_t count, std::size_t each) {
-    const std::size_t bytes = is_needed ? count * each : 0;
-    if (first > 0 && bytes <= present.bytes()) return Buffer();
-    return site().allocate(first > 0 ? std::max(bytes, 2 * present.bytes()) : bytes, /*zeroed=*/true);
-  };
-  Buffer constants = room(constants_, true, lists, sizeof(rules::GroupConstants));
-  Buffer program_numbers = room(program_numbers_, true, lists, groups.numbers_each * sizeof(double));
-  Buffer group_of = room(group_of_, has_own_constants(), schema.size(), sizeof(std::int32_t));
-  Buffer counts = room(counts_, rules_.counts_each(), schema.size(), sizeof(double*));
-  Buffer numbers = room(numbers_, rules_.settles(), schema.size(), sizeof(rules::NumberPlaces));
+  if (first == 0) flags = flags_that_stay(added.wishes);
+  ConstantBuffers larger = room_for(schema.size(), changed ? *changed : groups_, first);
   std::optional<std::vector<OwnAverage>> averages;
   if (changed) averages = own_averages(hyper_parameters.group_count());
   const auto reserve = [&](auto& list) {
@@ -224,49 +236,49 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
   reserve(random_keys_);
   reserve(undivided());
   reserve(finish_.options());
-  const bool listed_anew =
-      first == 0 || group_of.data() != nullptr || counts.data() != nullptr || numbers.data() != nullptr;
+  const bool listed_anew = first == 0 || larger.group_of.data() != nullptr || larger.counts.data() != nullptr ||
+                           larger.places.data() != nullptr;
   NumberLists to_list;
   to_list.first = listed_anew ? 0 : first;
   if (has_own_constants()) to_list.make_room(schema.size());
-  StateStore::Growth growth = store().grow(wishes, first);
+  StateStore::Growth growth = store().grow(added.wishes, first);
 
   store().commit(std::move(growth));
   items_.resize(schema.size());
   random_keys_.resize(first);
   undivided().resize(first);
   finish_.options().resize(first);
-  for (const ParameterFacts& each : facts) {
+  for (const ParameterFacts& each : added.facts) {
     random_keys_.push_back(each.random_key);
     undivided().push_back(each.undivided);
     finish_.options().push_back(each.finish);
   }
-  const auto replace = [&](Buffer& present, Buffer& larger) {
-    if (first == 0 || larger.data() != nullptr) present = std::move(larger);
-  };
-  replace(constants_, constants);
-  replace(program_numbers_, program_numbers);
-  replace(group_of_, group_of);
-  replace(counts_, counts);
-  replace(numbers_, numbers);
+  for (Buffer ConstantBuffers::* const buffer : ConstantBuffers::all()) {
+    if (first == 0 || (larger.*buffer).data() != nullptr) constants_.*buffer = std::move(larger.*buffer);
+  }
   if (averages) set_own_averages(std::move(*averages));
   if (changed) {
     set_rule_text(std::move(changed->key));
     groups_ = std::move(*changed);
   }
-  step_plan().rules = groups_.forms;
-  step_plan().constants = {constants_.as<rules::GroupConstants>(), lists};
-  step_plan().programs = groups_.programs;
-  step_plan().program_numbers = {program_numbers_.as<double>(), lists * groups_.numbers_each};
-  step_plan().limits = limits;
-  step_plan().prepared.forget();
+  plan_constants(schema.size());
+  step_plan().limits = added.limits;
   if (has_own_constants()) list_numbers(schema, to_list);
   filled_ = false;
   if (first == 0) {
     state().set_flags(flags);
-  } else if (more > 0) {
+  } else if (!added.facts.empty()) {
     set_all_used(false);
   }
+}
+
+void FirstOrderOptimizer::plan_constants(std::size_t parameters) {
+  const std::size_t lists = has_own_constants() ? parameters : groups_.kernels.size();
+  step_plan().rules = groups_.forms;
+  step_plan().constants = {constants_.values.as<rules::GroupConstants>(), lists};
+  step_plan().programs = groups_.programs;
+  step_plan().program_numbers = {constants_.program_numbers.as<double>(), lists * groups_.numbers_each};
+  step_plan().prepared.forget();
 }
 
 bool FirstOrderOptimizer::has_own_constants() const { return rules_.counts_each() || rules_.settles(); }
@@ -295,12 +307,12 @@ void FirstOrderOptimizer::list_numbers(const Schema& schema, NumberLists& lists)
     auto* place = static_cast<void*>(to.as<T>() + lists.first);
     site().queue().upload(place, static_cast<const void*>(from.data()), from.size() * sizeof(T));
   };
-  send(group_of_, lists.groups);
-  send(counts_, lists.counts);
-  send(numbers_, lists.numbers);
-  step_plan().group_of = group_of_.as<std::int32_t>();
-  if (rules_.counts_each()) step_plan().counts = counts_.as<double*>();
-  if (rules_.settles()) step_plan().numbers = numbers_.as<rules::NumberPlaces>();
+  send(constants_.group_of, lists.groups);
+  send(constants_.counts, lists.counts);
+  send(constants_.places, lists.numbers);
+  step_plan().group_of = constants_.group_of.as<std::int32_t>();
+  if (rules_.counts_each()) step_plan().counts = constants_.counts.as<double*>();
+  if (rules_.settles()) step_plan().numbers = constants_.places.as<rules::NumberPlaces>();
   plan_.counts_each = rules_.counts_each();
 }
 
@@ -368,7 +380,7 @@ void FirstOrderOptimizer::fill_items() {
     if (!updates().empty()) item.update = updates()[i];
     const std::size_t list = has_own_constants() ? i : group;
     item.kernel = groups_.kernels[group];
-    item.constants = constants_.as<rules::GroupConstants>() + list;
+    item.constants = constants_.values.as<rules::GroupConstants>() + list;
     if (rule.program() != nullptr) item.program = &rule.program()->code();
     const std::span<const double> numbers = step_plan().program_numbers;
     item.numbers = numbers.data() + list * (numbers.size() / step_plan().constants.size());
@@ -422,8 +434,8 @@ void FirstOrderOptimizer::apply(double clip_value) {
 }
 
 std::int64_t FirstOrderOptimizer::scratch_bytes() const {
-  return static_cast<std::int64_t>(held_bytes(units_, sums_, finish_, averages_, constants_, program_numbers_,
-                                              group_of_, counts_, numbers_, items_, plan_.prepared, random_keys_));
+  return static_cast<std::int64_t>(
+      held_bytes(units_, sums_, finish_, averages_, constants_, items_, plan_.prepared, random_keys_));
 }
 
 }  // namespace gradstep

@@ -5,10 +5,13 @@
 // parameters and their state.
 #pragma once
 
+#include <array>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/held_bytes.h"
 #include "optim/first_order/finish_phases.h"
 #include "optim/first_order/gradient_units.h"
 #include "optim/first_order/rule.h"
@@ -56,6 +59,26 @@ class FirstOrderOptimizer final : public Optimizer {
     double undivided = 0;
     FinishOptions finish;
   };
+  /// What is known of parameters from `first` on before the optimizer has them.
+  struct Additions {
+    std::vector<ParameterWish> wishes;
+    std::vector<ParameterFacts> facts;
+    kernels::StepLimits limits;  ///< of all parameters
+  };
+
+  struct ConstantBuffers {
+    Buffer values;           ///< rules::GroupConstants, by group, or by parameter
+    Buffer program_numbers;  ///< as many doubles for each of `values`
+    Buffer group_of;         ///< where `values` are by parameter, std::int32_t
+    Buffer counts;           ///< by parameter, double*, if each counts its steps
+    Buffer places;           ///< by parameter, rules::NumberPlaces, if rules settle their constants
+
+    static constexpr auto all() {
+      return std::array{&ConstantBuffers::values, &ConstantBuffers::program_numbers, &ConstantBuffers::group_of,
+                        &ConstantBuffers::counts, &ConstantBuffers::places};
+    }
+    std::size_t bytes() const { return held_bytes(values, program_numbers, group_of, counts, places); }
+  };
 
   /// What is kept by parameter, of those from `first` on.
   struct NumberLists {
@@ -81,6 +104,14 @@ class FirstOrderOptimizer final : public Optimizer {
   void prepare_programs(const Schema& schema, std::size_t first);
   void apply(double clip_value) override;
   void prepare(const Schema& schema, const HyperParameters& hyper_parameters, std::size_t first) override;
+  /// Throws INVALID_ARGUMENT for a shape that a rule does not take.
+  Additions additions_of(const Schema& schema, const HyperParameters& hyper_parameters, std::size_t first);
+  /// Which parameters were used, of those whose state does not begin anew.
+  std::vector<std::uint8_t> flags_that_stay(std::span<const ParameterWish> wishes);
+  /// Buffers that take the place of constants_; none where there is room, and else for parameters to come, too.
+  ConstantBuffers room_for(std::size_t parameters, const GroupLists& groups, std::size_t first) const;
+  /// What a step needs to know of groups_ and constants_.
+  void plan_constants(std::size_t parameters);
   void on(StateEvent event) override;
   std::int64_t scratch_bytes() const override;
   OwnerOf owners(const Sharding* next) override;
@@ -97,11 +128,7 @@ class FirstOrderOptimizer final : public Optimizer {
 
   RulesByGroup rules_;
   GroupLists groups_;
-  Buffer constants_;                        // rules::GroupConstants, by group, or by parameter
-  Buffer program_numbers_;                  // as many doubles for each of constants_
-  Buffer group_of_;                         // where constants_ are by parameter, std::int32_t
-  Buffer counts_;                           // by parameter, double*, if each counts its steps
-  Buffer numbers_;                          // by parameter, rules::NumberPlaces, if rules settle their constants
+  ConstantBuffers constants_;
   std::vector<std::uint64_t> random_keys_;  // by parameter
   std::vector<UpdateItem> items_;
   UpdatePlan plan_;  // of items_

@@ -38,7 +38,7 @@ std::int64_t length_of(const Parameter& parameter, ClipUnits units) {
 void GradientUnits::fill(std::span<UpdateItem> items, const RulesByGroup& rules, const Schema& schema) {
   clipped_ = {};
   centered_ = {};
-  numbers_.clear();
+  layouts_.clear();
   std::vector<std::int64_t> offsets(items.size(), -1);
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
@@ -91,8 +91,8 @@ Array GradientUnits::turned(const Array& array, const Parameter& parameter, std:
     strides[axis] = array.strides != nullptr ? array.strides[axis] : compact;
     compact *= parameter.whole_shape()[axis];
   }
-  std::vector<std::int64_t>& shape_here = numbers_.emplace_back();
-  std::vector<std::int64_t>& strides_here = numbers_.emplace_back();
+  std::vector<std::int64_t>& shape_here = layouts_.emplace_back();
+  std::vector<std::int64_t>& strides_here = layouts_.emplace_back();
   for (const std::size_t axis : axes) {
     shape_here.push_back(parameter.whole_shape()[axis]);
     strides_here.push_back(strides[axis]);

@@ -32,8 +32,8 @@ class GradientUnits {
 
   std::size_t bytes() const {
     std::size_t bytes = held_bytes(shaped_, clipped_, centered_);
-    bytes += numbers_.size() * sizeof(std::vector<std::int64_t>);
-    for (const std::vector<std::int64_t>& numbers : numbers_) bytes += allocated_bytes(held_bytes(numbers));
+    bytes += layouts_.size() * sizeof(std::vector<std::int64_t>);
+    for (const std::vector<std::int64_t>& numbers : layouts_) bytes += allocated_bytes(held_bytes(numbers));
     return bytes;
   }
 
@@ -55,7 +55,7 @@ class GradientUnits {
   Buffer shaped_;
   Pass clipped_;
   Pass centered_;
-  std::deque<std::vector<std::int64_t>> numbers_;  // shapes and strides of views
+  std::deque<std::vector<std::int64_t>> layouts_;  // shapes and strides of views
 };
 
 }  // namespace gradstep

@@ -47,10 +47,10 @@ void ProjectionPhase::make_room() {
     partials += item.rank * item.chunks_of_factor();
   }
   site_.fit(scratch_, bytes, /*zeroed=*/true);
-  site_.fit(numbers_, (partials + scales) * static_cast<std::int64_t>(sizeof(double)), /*zeroed=*/true);
+  site_.fit(squares_and_scales_, (partials + scales) * static_cast<std::int64_t>(sizeof(double)), /*zeroed=*/true);
   auto* next = scratch_.as<std::byte>();
-  plan_.squares = numbers_.as<double>();
-  auto* next_scale = numbers_.as<double>() + partials;
+  plan_.squares = squares_and_scales_.as<double>();
+  auto* next_scale = squares_and_scales_.as<double>() + partials;
   std::int64_t first = 0;
   product_work_.clear();
   products_.clear();
@@ -129,7 +129,7 @@ void ProjectionPhase::run(const kernels::StepScalars* scalars) {
     each(products.factor_plans[0], project_columns);
     each(products.factor_plans[1], project_rows);
   }
-  backend.square_chunks(norms_, 1, numbers_.as<double>(), queue);
+  backend.square_chunks(norms_, 1, squares_and_scales_.as<double>(), queue);
   backend.project(plan_, scalars, queue);
 }
 

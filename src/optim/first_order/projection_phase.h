@@ -27,8 +27,8 @@ class ProjectionPhase {
   void run(const kernels::StepScalars* scalars);
 
   std::size_t bytes() const {
-    return held_bytes(scratch_, numbers_, work_, product_work_, items_, products_, by_dtype_[0], by_dtype_[1],
-                      norms_.prepared, plan_.prepared);
+    return held_bytes(scratch_, squares_and_scales_, work_, product_work_, items_, products_, by_dtype_[0],
+                      by_dtype_[1], norms_.prepared, plan_.prepared);
   }
 
  private:
@@ -53,8 +53,8 @@ class ProjectionPhase {
 
   const Site& site_;
   std::vector<ProjectedItem> items_;
-  Buffer scratch_;  // P and R of all
-  Buffer numbers_;  // f64: partial sums of R, scales
+  Buffer scratch_;             // P and R of all
+  Buffer squares_and_scales_;  // f64: partial sums of R, scales
   WorkList work_;
   WorkList product_work_;
   std::vector<Array> products_;  // factors of R

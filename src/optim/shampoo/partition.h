@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "core/held_bytes.h"
+
 namespace gradstep {
 
 struct MergedAxis {
@@ -25,6 +27,8 @@ struct Block {
   std::vector<std::int64_t> begin;
   std::vector<std::int64_t> extents;
   std::int64_t size = 0;
+
+  std::size_t bytes() const { return held_bytes(begin, extents); }
 };
 
 /// A block as (outer, n, inner) around one of its axes.
@@ -50,6 +54,7 @@ class Partition {
   bool is_whole() const { return blocks_.size() == 1; }
   /// The strides of the merged tensor, which is compact and row-major.
   std::vector<std::int64_t> strides() const;
+  std::size_t bytes() const { return held_bytes(shape_, longest_, blocks_); }
 
  private:
   std::vector<std::int64_t> shape_;

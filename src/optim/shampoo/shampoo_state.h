@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/held_bytes.h"
 #include "core/schema.h"
 #include "optim/shampoo/partition.h"
 #include "optim/shampoo/shampoo_options.h"
@@ -79,6 +80,7 @@ struct ShampooState {
   /// Operations, roughly: of a step and of a refresh of one block.
   double cost_of_steps(std::size_t block) const;
   double cost_of_roots(std::size_t block) const;
+  std::size_t bytes() const { return held_bytes(partition, axes, factors); }
 };
 
 /// True if the options let a parameter of this shape be preconditioned.

@@ -222,13 +222,13 @@ void StateStore::discard_move() noexcept {
 }
 
 std::size_t StateStore::bytes() const {
-  std::size_t bytes = held_bytes(flags_, parameters_);
+  std::size_t bytes = held_bytes(flags_) + parameters_.capacity() * sizeof(List);
   for (const Description& about : descriptions_) {
     bytes += allocated_bytes(sizeof about + 4 * sizeof(void*)) + allocated_bytes(held_bytes(about.shape));
   }
   std::vector<const Buffer*> memories;
   for (const List& list : parameters_) {
-    bytes += allocated_bytes(held_bytes(list));
+    bytes += allocated_bytes(list.capacity() * sizeof(Entry));
     for (const Entry& entry : list) {
       bytes += entry.tensor.padding();
       const Buffer* memory = entry.tensor.memory();

@@ -69,7 +69,7 @@ TEST(CostModel, ManyRanksSplitAndTooManyDoNotGather) {
 
 // Where a round costs most, a bucket alone is sent densely, and many of them, whose rounds are common, are not.
 TEST(CostModel, BucketsThatLeaveTogetherShareTheirRounds) {
-  const ExchangeSize world{.has_stages = true};
+  const ExchangeSize world{.is_over_network = true};
   auto options = mode_options(GRADSTEP_REDUCER_AUTO);
   options.candidates = 1 << GRADSTEP_REDUCER_DENSE | 1 << GRADSTEP_REDUCER_POWERSGD;
   constexpr std::int64_t kSmall = 10000;

@@ -184,7 +184,7 @@ const Matrix kChunks{272, 1024, false};
 constexpr std::int32_t kManyRanks = 17;
 
 ExchangeSize size_of(const Matrix& matrix) {
-  ExchangeSize size{.ranks = kManyRanks, .has_stages = true};
+  ExchangeSize size{.ranks = kManyRanks, .is_over_network = true};
   size.elements = static_cast<double>(matrix.rows * matrix.columns);
   return size;
 }

@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reduce/exchange_rounds.h"
 
+#include <cstdint>
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <numeric>
 
+#include "detached/deferring_backend.h"
 #include "reduce/predicted_costs.h"
 #include "unit/reduce/exchange_fixture.h"
 #include "unit/reduce/world_reduce.h"
@@ -135,6 +139,46 @@ TEST(RoundMaker, SumsThatAreOneHaveTheBitsOfEach) {
     EXPECT_EQ(doubles, expected_doubles);
     EXPECT_EQ(many, expected_many);
     EXPECT_EQ(more, expected_more);
+  });
+}
+
+/// Expects that sums read numbers at multiples of their size.
+class AlignedSums final : public DeferringBackend {
+ public:
+  using DeferringBackend::DeferringBackend;
+
+  const std::shared_ptr<gradstep::Memory>& memory() const override { return inner().memory(); }
+  Queue& queue(void* stream) override { return inner().queue(stream); }
+  void sum_ranks(const RankSum& job, Queue& queue) override {
+    for (const void* source : job.sources) {
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(source) % static_cast<std::size_t>(size_of(job.dtype)), 0U);
+    }
+    ++sums;
+    DeferringBackend::sum_ranks(job, queue);
+  }
+
+  int sums = 0;
+
+ protected:
+  void put_into(Queue& /*queue*/, std::function<void()> work) override { work(); }
+};
+
+// The CPU reads them at any address, other devices do not.
+TEST(RoundMaker, SumsBehindAnOddCountOfNumbersReadAlignedOnes) {
+  run_ranks(kRanks, [](Communicator& comm) {
+    ExchangeResources resources = rounds_of(comm);
+    AlignedSums backend(resources.backend());
+    resources.site = resources.own_lane = Site(backend);
+    RoundMaker maker(resources);
+    std::vector<float> odd(3, 1);
+    std::vector<double> doubles(5, 2);
+    const Round rounds[] = {{Call::all_reduce(compact_array(odd.data(), 3, DType::f32), GRADSTEP_REDUCE_SUM, 1)},
+                            {Call::all_reduce(compact_array(doubles.data(), 5, DType::f64), GRADSTEP_REDUCE_SUM, 1)}};
+    const Round* const both[] = {&rounds[0], &rounds[1]};
+    maker.make(both, comm.deadline());
+    EXPECT_EQ(backend.sums, 2);
+    EXPECT_EQ(odd, std::vector<float>(3, kRanks));
+    EXPECT_EQ(doubles, std::vector<double>(5, 2 * kRanks));
   });
 }
 

@@ -17,6 +17,7 @@
 #include "backend/plugin.h"
 #include "comm/plugins/failure.h"
 #include "comm/plugins/gloo/mesh.h"
+#include "core/slice.h"
 
 namespace gradstep::gloo_plugin {
 
@@ -42,9 +43,8 @@ class Course {
       : ranks_(size),
         place_(static_cast<int>(std::find(ring.ranks, ring.ranks + size, rank) - ring.ranks)),
         count_(ring.count),
-        segment_(std::max(kGrain, kSegmentBytes / ring.element_bytes / kGrain * kGrain)) {
-    const std::int64_t share = (count_ + size - 1) / size;
-    piece_ = (share + kGrain - 1) / kGrain * kGrain;
+        segment_(std::max(kGrain, kSegmentBytes / ring.element_bytes / kGrain * kGrain)),
+        piece_(equal_share(count_, size, kGrain)) {
     segments_ = (piece_ + segment_ - 1) / segment_;
     next_ = ring.ranks[(place_ + 1) % size];
     previous_ = ring.ranks[(place_ + size - 1) % size];
@@ -75,7 +75,7 @@ class Course {
   int place_;
   std::int64_t count_;
   std::int64_t segment_;
-  std::int64_t piece_ = 0;
+  std::int64_t piece_;
   std::int64_t segments_ = 0;
   int next_ = 0;
   int previous_ = 0;
