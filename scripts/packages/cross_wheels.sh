@@ -96,7 +96,7 @@ check_macos_wheel() {
     has_licences "$site" libcxx LLVM
     tests/abi/exports "$site/gradstep/libgradstep_python.0.dylib" include/c_api
     tests/abi/needed "$site/gradstep/libgradstep_python.0.dylib"
-    check_macos_module "$site/gradstep/_core.abi3.so"
+    inspect_macos_module "$site/gradstep/_core.abi3.so"
   done
 }
 
@@ -131,8 +131,8 @@ names_of_python3() {
   x86_64-w64-mingw32-nm "$python/libs/python3.lib" 2>/dev/null | sed -nE 's/.* I __imp_//p' | sort -u
 }
 
-# check_macos_module MODULE: it finds the package's library beside itself, and takes from Python what every later one has.
-check_macos_module() {
+# inspect_macos_module MODULE: it finds the package's library beside itself, and takes from Python what every later one has.
+inspect_macos_module() {
   local headers
   headers=$(llvm-objdump-19 --macho --private-headers "$1")
   grep -q 'path @loader_path ' <<<"$headers" || die "$1 does not look beside itself"
