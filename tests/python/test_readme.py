@@ -51,8 +51,8 @@ def test_the_first_step_is_there_in_every_language_and_quoted():
 
 def test_the_packages_are_those_that_the_script_makes():
     head = (ROOT / "scripts" / "package").read_text().partition("\nsource ")[0]
-    pages = [README, *(file.read_text() for file in (ROOT / "docs").glob("*.md"))]
-    named = {word for page in pages for words in re.findall(r"scripts/package ([a-z_ ]+)", page) for word in words.split()}
+    pages = "".join([README, *(file.read_text() for file in (ROOT / "docs").glob("*.md"))])
+    named = {word for words in re.findall(r"scripts/package ([a-z_ ]+)", pages) for word in words.split()}
     listed = re.findall(r"^#   (\w+) +\S", head, re.MULTILINE)
     functions = "".join(file.read_text() for file in (ROOT / "scripts" / "packages").glob("*.sh"))
     made = re.findall(r"^package_(\w+)\(\)", functions, re.MULTILINE)
