@@ -2,10 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How arguments of the C API look in Python. Typemaps go by the names of arguments, which the headers keep consistent.
-%begin %{
-#include <float.h>  // the first: after zig's math.h for macOS it lacks DBL_EPSILON, which SWIG's own code needs
-%}
-
 %{
 #include "array_results.h"
 #include "callbacks.h"

@@ -82,8 +82,13 @@ check_windows_wheel() {
   tests/abi/needed "$site/gradstep/libgradstep_python.dll"
   tests/abi/needed "$site/gradstep/_core.pyd" libgradstep_python.dll python3.dll
   tests/unit/cpu/unaligned_moves x86_64-w64-mingw32-objdump "$site/gradstep/libgradstep_python.dll"
-  wine_python tests/package/outside.py
+  wine_python tests/package/outside.py "$instruction_set"
+  wine_python -m pytest -q -p no:cacheprovider "${wine_tests[@]/%/.py}"
 }
+
+# Each handle on NumPy's arrays. Most others of tests/python need what Windows does not have, a framework, or minutes.
+wine_tests=(tests/python/test_{accumulator,arrays,codes,collectives,conformance,gradient_sync,memory,named_rules,numbers}
+  tests/python/test_{optimizers,parts,reducer,saved_state,schedules,shampoo,sharding,sync_modes,text,trees,updater})
 
 # Nothing here can run it: what the linkers, the tags and the signature say is compared.
 check_macos_wheel() {
