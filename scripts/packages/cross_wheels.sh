@@ -64,7 +64,7 @@ package_macos_wheel() {
   ensure_python macosx-x86_64
   rm -f "$out"/gradstep-*-macosx_*.whl
   for processor in arm64 x86_64; do
-    cross_wheel "$processor" "macosx-13.0-$processor" macos "GRADSTEP_MACOS_PROCESSOR=$processor"
+    cross_wheel "$processor" "macosx-$(macos_version)-$processor" macos "GRADSTEP_MACOS_PROCESSOR=$processor"
   done
 }
 
@@ -92,17 +92,27 @@ wine_tests=(tests/python/test_{accumulator,arrays,codes,collectives,conformance,
 
 # Nothing here can run it: what the linkers, the tags and the signature say is compared.
 check_macos_wheel() {
-  local processor site python
+  local processor site python file headers
   apt_install "${macos_packages[@]}" "${windows_packages[@]}"
   ensure_python windows-x86_64
   for processor in arm64 x86_64; do
     site=$work/wheel_site_$processor
-    install_for "macosx_13_0_$processor" "$site"
+    install_for "macosx_$(macos_version | tr . _)_$processor" "$site"
     has_licences "$site" libcxx LLVM
     tests/abi/exports "$site/gradstep/libgradstep_python.0.dylib" include/c_api
     tests/abi/needed "$site/gradstep/libgradstep_python.0.dylib"
     inspect_macos_module "$site/gradstep/_core.abi3.so"
+    for file in "$site"/gradstep/{libgradstep_python.0.dylib,_core.abi3.so}; do
+      headers=$(llvm-objdump-19 --macho --private-headers "$file")
+      grep -q "minos $(macos_version)\$" <<<"$headers" || die "$file is not for the macOS of its wheel's tag"
+      [ "$processor" = x86_64 ] || tests/abi/signature "$file"
+    done
   done
+}
+
+# The oldest macOS that the package is for.
+macos_version() {
+  sed -nE 's/^set\(CMAKE_C_COMPILER .*-macos\.([0-9.]+)\)$/\1/p' cmake/macos.cmake
 }
 
 # install_for PLATFORM SITE [REQUIREMENT...]: the package, or requirements of it, for another system's Python 3.11. pip takes a
@@ -136,17 +146,19 @@ names_of_python3() {
   x86_64-w64-mingw32-nm "$python/libs/python3.lib" 2>/dev/null | sed -nE 's/.* I __imp_//p' | sort -u
 }
 
-# inspect_macos_module MODULE: it finds the package's library beside itself, and takes from Python what every later one has.
+# inspect_macos_module MODULE: it finds the package's library beside itself, takes from Python what every later one has, and
+# shows its entry alone.
 inspect_macos_module() {
-  local headers
+  local headers shown taken others
   headers=$(llvm-objdump-19 --macho --private-headers "$1")
   grep -q 'path @loader_path ' <<<"$headers" || die "$1 does not look beside itself"
-  grep -q 'minos 13.0' <<<"$headers" || die "$1 is not for the macOS of its wheel's tag"
-  tests/abi/needed "$1"
-  others=$(comm -23 <(llvm-nm-19 -m -u "$1" | sed -nE 's/.* external _(\w+) \(dynamically looked up\)/\1/p' | sort -u) \
-    <(names_of_python3))
+  tests/abi/needed "$1" @rpath/libgradstep_python.0.dylib
+  shown=$(llvm-objdump-19 --macho --exports-trie "$1" | sed -nE '/ (___dso_handle|__mh_dylib_header)$/d; s/^0x[0-9A-F]+ +//p')
+  [ "$shown" = _PyInit__core ] || die "$1 shows: $shown, expected _PyInit__core"
+  taken=$(llvm-objdump-19 --macho --bind --lazy-bind "$1" | sed -nE 's/.* flat-namespace +_(\w+)$/\1/p' | sort -u)
+  grep -qx PyErr_Format <<<"$taken" || die "$1 takes nothing from Python"
+  others=$(comm -23 - <(names_of_python3) <<<"$taken")
   [ -z "$others" ] || die "$1 needs of Python what later ones may lack: $others"
-  [ "$processor" = x86_64 ] || tests/abi/signature "$1"
 }
 
 # The artifact's Python lacks python3.dll, which others for Windows have: it passes each name on to python311.dll.

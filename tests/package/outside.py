@@ -63,6 +63,8 @@ def nothing_connects_processes() -> None:
         "gloo": lambda: gradstep.Communicator.gloo(0, 2, "store"),
         "connect": lambda: gradstep.Communicator.connect(0, 2, "store"),
         "mpi": gradstep.Communicator.mpi,
+        "nccl": lambda: gradstep.Communicator.nccl(0, 2, "store", device=0),
+        "rendezvous_pending": lambda: gradstep.rendezvous_pending(2, "store", generation=0),
         "unique_id": lambda: gradstep.unique_id("shm"),
     }
     for name, connect in engines.items():
