@@ -33,7 +33,7 @@ cross_wheel() {
     GRADSTEP_BUILD_JAVA=OFF GRADSTEP_WARNINGS_AS_ERRORS=ON "${@:4}"; do
     defines+=("-Ccmake.define.$definition")
   done
-  rm -rf "$source" "$work/$name.out"
+  rm -rf "$source"
   cp -a "$source_tree" "$source"
   for licence in "${!licences[@]}"; do
     install -Dm644 "${licences[$licence]}" "$source/third_party/$licence/LICENCE"
@@ -47,7 +47,8 @@ cross_wheel() {
 
 package_windows_wheel() {
   local -A licences
-  local headers=include notice='Compiled on Linux by mingw-w64. It was run under wine, and never on Windows.'
+  local headers=include notice='Compiled on Linux by mingw-w64. It was run under wine, and never on Windows.' python
+  use_ccache
   apt_install "${windows_packages[@]}"
   windows_licences
   ensure_python windows-x86_64
@@ -57,7 +58,7 @@ package_windows_wheel() {
 
 package_macos_wheel() {
   local -A licences
-  local headers=include/python3.11 notice processor
+  local headers=include/python3.11 notice processor python
   apt_install "${macos_packages[@]}"
   use_zig
   macos_licences
@@ -74,9 +75,8 @@ check_windows_wheel() {
   instruction_set=$(expected_instruction_set)
   ensure_python windows-x86_64
   ensure_python3_dll
-  install_for win_amd64 "$site"
   # NumPy 2.2 needs a function of Windows' that wine 8.0 lacks.
-  install_for win_amd64 "$site" numpy==2.1.3 ml_dtypes pytest
+  install_for win_amd64 numpy==2.1.3 ml_dtypes pytest
   has_licences "$site" gcc 'GCC RUNTIME LIBRARY EXCEPTION' mingw-w64 winpthreads
   tests/abi/exports "$site/gradstep/libgradstep_python.dll" include/c_api
   tests/abi/needed "$site/gradstep/libgradstep_python.dll"
@@ -97,7 +97,7 @@ check_macos_wheel() {
   ensure_python windows-x86_64
   for processor in arm64 x86_64; do
     site=$work/wheel_site_$processor
-    install_for "macosx_$(macos_version | tr . _)_$processor" "$site"
+    install_for "macosx_$(macos_version | tr . _)_$processor"
     has_licences "$site" libcxx LLVM
     tests/abi/exports "$site/gradstep/libgradstep_python.0.dylib" include/c_api
     tests/abi/needed "$site/gradstep/libgradstep_python.0.dylib"
@@ -115,17 +115,15 @@ macos_version() {
   sed -nE 's/^set\(CMAKE_C_COMPILER .*-macos\.([0-9.]+)\)$/\1/p' cmake/macos.cmake
 }
 
-# install_for PLATFORM SITE [REQUIREMENT...]: the package, or requirements of it, for another system's Python 3.11. pip takes a
-# wheel only whose tags fit.
+# install_for PLATFORM [REQUIREMENT...]: the package and requirements of it, into a new $site, for another system's Python
+# 3.11. pip takes a wheel only whose tags fit.
 install_for() {
-  local platform=$1 site=$2
+  local pip=("$tools/bin/pip" install --quiet --disable-pip-version-check --target "$site" --platform "$1"
+    --python-version 3.11 --only-binary=:all:)
   ensure_tools
-  if [ $# -eq 2 ]; then
-    rm -rf "$site"
-    set -- "$1" "$2" --no-deps "$out"/gradstep-*-"$platform.whl"
-  fi
-  "$tools/bin/pip" install --quiet --disable-pip-version-check --target "$site" --platform "$platform" \
-    --python-version 3.11 --only-binary=:all: "${@:3}"
+  rm -rf "$site"
+  "${pip[@]}" --no-deps "$out"/gradstep-*-"$1.whl"
+  [ $# -eq 1 ] || "${pip[@]}" "${@:2}"
 }
 
 # has_licences SITE [RUNTIME WORDS...]: those of gradstep and of what is linked in, and where the package was never run.
