@@ -15,6 +15,7 @@ set(CMAKE_EXE_LINKER_FLAGS_INIT -static)
 set(CMAKE_SHARED_LINKER_FLAGS_INIT -static)
 set(CMAKE_MODULE_LINKER_FLAGS_INIT -static)
 set(CMAKE_SHARED_LINKER_FLAGS_RELEASE_INIT -s)  # without its table of symbols
+set(CMAKE_MODULE_LINKER_FLAGS_RELEASE_INIT -s)
 
 # Without WINEPREFIX wine works in a folder of the user's.
 set(CMAKE_CROSSCOMPILING_EMULATOR env;WINEDEBUG=-all;WINEPREFIX=${CMAKE_BINARY_DIR}/wine;/usr/lib/wine/wine64)

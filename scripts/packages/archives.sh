@@ -37,11 +37,16 @@ build_outside() {
   cmake --build "$build" --target outside >>"$build.log"
 }
 
-# GCC's, under the GPL with GCC's runtime library exception, and that of mingw-w64 with its winpthreads.
+# windows_licences: into $licences. GCC's, under the GPL with GCC's runtime library exception, and that of mingw-w64 with its
+# winpthreads.
+windows_licences() {
+  licences=([gcc]=/usr/share/doc/gcc-mingw-w64-base/copyright [mingw-w64]=/usr/share/doc/mingw-w64-x86-64-dev/copyright)
+}
+
 package_windows() {
-  local -A licences=([gcc]=/usr/share/doc/gcc-mingw-w64-base/copyright
-    [mingw-w64]=/usr/share/doc/mingw-w64-x86-64-dev/copyright)
+  local -A licences
   apt_install "${windows_packages[@]}"
+  windows_licences
   pack_archive windows windows-x86_64
 }
 
@@ -56,15 +61,22 @@ check_windows() {
   [ "$found" = "$(scripts/version)" ] || die "the program printed '$found', expected '$(scripts/version)'"
 }
 
-# LLVM's C++ runtime, under the Apache licence with LLVM's exception, and zig's routines for its compiler.
-package_macos() {
-  local processor zig notice='Compiled on Linux by the clang of zig, and never run on a Mac.'
-  local -A licences
-  apt_install "${macos_packages[@]}"
-  use_zig
+# macos_licences: into $licences, and a warning into $notice. LLVM's C++ runtime, under the Apache licence with LLVM's
+# exception, and zig's routines for its compiler.
+macos_licences() {
+  local zig
   zig=$(dirname "$GRADSTEP_ZIG")
   licences=([libcxx]=$zig/lib/libcxx/LICENSE.TXT [libcxxabi]=$zig/lib/libcxxabi/LICENSE.TXT
     [libunwind]=$zig/lib/libunwind/LICENSE.TXT [zig]=$zig/LICENSE)
+  notice='Compiled on Linux by the clang of zig, and never run on a Mac.'
+}
+
+package_macos() {
+  local processor notice
+  local -A licences
+  apt_install "${macos_packages[@]}"
+  use_zig
+  macos_licences
   for processor in arm64 x86_64; do
     pack_archive "macos_$processor" "macos-$processor" -DCMAKE_C_COMPILER_LAUNCHER= -DCMAKE_CXX_COMPILER_LAUNCHER=
   done
@@ -79,8 +91,7 @@ check_macos() {
     library=$unpacked/lib/libgradstep.0.dylib
     tests/abi/exports "$library" "$unpacked/include"
     tests/abi/needed "$library"
-    [ "$processor" != arm64 ] || llvm-objdump-19 --macho --private-headers "$library" | grep LC_CODE_SIGNATURE >/dev/null ||
-      die "$library has no signature"
+    [ "$processor" != arm64 ] || tests/abi/signature "$library"
     grep -q LLVM "$unpacked/third_party/libcxx/LICENCE" || die "the archive lacks licences of runtimes"
   done
 }

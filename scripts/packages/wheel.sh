@@ -7,7 +7,7 @@ package_wheel() {
   use_manylinux
   local defines=() option
   for option in "${manylinux[@]}"; do defines+=("-Ccmake.define.${option#-D}"); done
-  rm -rf "$work/wheel" "$out"/gradstep-*.whl
+  rm -rf "$work/wheel" "$out"/gradstep-*-manylinux*.whl
   PATH=$tools/bin:$PATH "$tools/bin/python" -m build --no-isolation --wheel --outdir "$work/wheel" \
     -Cbuild-dir="$work/manylinux" -Ccmake.define.GRADSTEP_BUILD_JAVA=OFF "${defines[@]}" "$source_tree" >"$work/wheel.log"
   # What needs more than the policy allows is an error; nothing is grafted, for nothing is needed.
@@ -22,7 +22,7 @@ check_wheel() {
   instruction_set=$(expected_instruction_set)
   ensure_tools
   rm -rf "$site"
-  installing "$tools/bin/pip" install --quiet --disable-pip-version-check --no-deps --target "$site" "$out"/gradstep-*.whl
+  installing "$tools/bin/pip" install --quiet --disable-pip-version-check --no-deps --target "$site" "$out"/gradstep-*-manylinux*.whl
   check_needs "$site/gradstep"
   system_root debian11 bullseye --include=python3-minimal,libpython3-stdlib
   as_root rm -f "$work"/debian11/usr/lib/*/libstdc++.so.6*

@@ -39,7 +39,8 @@ def run_ranks(world_size: int, body: Callable[[gradstep.Communicator], Any], tim
 @pytest.fixture(scope="session", autouse=True)
 def children_can_be_waited_for() -> None:
     """Who starts the tests may have ignored SIGCHLD: then children vanish without a status."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    if hasattr(signal, "SIGCHLD"):  # Windows has none
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
 
 
 @pytest.fixture

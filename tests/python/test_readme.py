@@ -50,11 +50,15 @@ def test_the_first_step_is_there_in_every_language_and_quoted():
 
 
 def test_the_packages_are_those_that_the_script_makes():
-    script = (ROOT / "scripts" / "package").read_text()
-    named = re.findall(r"scripts/package ([\w ]+)`", README)
-    known = re.search(r"packages=\(([\w ]+)\)", script)[1].split()
-    assert named
-    assert {word for words in named for word in words.split()} <= set(known)
+    head = (ROOT / "scripts" / "package").read_text().partition("\nsource ")[0]
+    pages = "".join([README, *(file.read_text() for file in (ROOT / "docs").glob("*.md"))])
+    named = {word for words in re.findall(r"scripts/package ([a-z_ ]+)", pages) for word in words.split()}
+    listed = re.findall(r"^#   (\w+) +\S", head, re.MULTILINE)
+    functions = "".join(file.read_text() for file in (ROOT / "scripts" / "packages").glob("*.sh"))
+    made = re.findall(r"^package_(\w+)\(\)", functions, re.MULTILINE)
+    assert named <= set(made)
+    assert sorted(listed) == sorted(made)
+    assert set(made) <= set(re.findall(r"^check_(\w+)\(\)", functions, re.MULTILINE))
 
 
 def test_every_example_has_a_readme_and_is_in_the_table():

@@ -10,6 +10,9 @@ import pytest
 import gradstep
 
 PARAMETERS = [np.zeros(2), np.zeros(3)]
+PATHS_ARE_UTF8 = os.name == "nt"
+# Names of files, which Python encodes without an error: the library refuses them.
+PATHS = ["file", "store", "library", *(["plugin"] if PATHS_ARE_UTF8 else [])]
 
 
 def adam(**options):
@@ -68,9 +71,7 @@ def test_text_with_a_nul_is_refused(use, tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == [], "nothing was written under a shorter name"
 
 
-@pytest.mark.parametrize(
-    "use", [use for use in TEXTS if "file" not in use and "store" not in use and "library" not in use]
-)
+@pytest.mark.parametrize("use", [use for use in TEXTS if not any(path in use for path in PATHS)])
 def test_text_that_utf_8_cannot_hold_is_refused(use):
     with pytest.raises(ValueError, match="surrogates not allowed"):
         TEXTS[use]("\ud800")
@@ -104,6 +105,7 @@ def test_all_other_text_arrives(tmp_path):
         adam(names=["ordinary", "another"]).load(path)
 
 
+@pytest.mark.skipif(PATHS_ARE_UTF8, reason="there are no others on Windows")
 def test_paths_need_not_be_text(tmp_path):
     path = os.path.join(os.fsencode(tmp_path), b"not utf-8 \xff")
     optimizer = adam()

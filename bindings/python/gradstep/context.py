@@ -92,4 +92,5 @@ def _forget_default() -> None:
     _default = None
 
 
-os.register_at_fork(after_in_child=_forget_default)
+if hasattr(os, "register_at_fork"):  # Windows has no fork()
+    os.register_at_fork(after_in_child=_forget_default)
