@@ -393,7 +393,7 @@ TEST_P(Memory, OfManySmallParametersIsReported) {
 // A parameter has 40 elements of 4 bytes.
 INSTANTIATE_TEST_SUITE_P(
     Rules, Memory,
-    testing::Values(Holding{.name = "adam", .rule = "adam", .state = 320, .others = 1000},
+    testing::Values(Holding{.name = "adam", .rule = "adam", .state = 320, .others = 600},
                     Holding{.name = "muon", .rule = "muon", .state = 160, .others = 1600},
                     Holding{.name = "lamb", .rule = "lamb", .state = 320, .others = 1600},
                     Holding{.name = "adafactor", .rule = "adafactor", .state = 56, .others = 2000},

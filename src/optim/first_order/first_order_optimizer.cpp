@@ -192,7 +192,7 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
     wishes.push_back({wishes_of(rule, parameter, hyper_parameters, owner), slice_of(schema, i, owner)});
     check_shape(rule, parameter);
     const std::string name = has_owner(rule, parameter) ? parameter.name : key_name(parameter);
-    facts.push_back({random_key(name, rule.storage().seed), cost_as_a_whole(rule, parameter), rule.finish(schedules)});
+    facts.push_back({random_key(name, rule.storage().seed), rule.finish(schedules)});
     narrow(limits, parameter, rule.largest_gradient(schedules, largest_stored(parameter)));
   }
   std::vector<std::uint8_t> flags;
@@ -221,8 +221,6 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
     if (schema.size() > list.capacity()) list.reserve(first > 0 ? std::max(schema.size(), 2 * first) : schema.size());
   };
   reserve(items_);
-  reserve(random_keys_);
-  reserve(undivided());
   reserve(finish_.options());
   const bool listed_anew =
       first == 0 || group_of.data() != nullptr || counts.data() != nullptr || numbers.data() != nullptr;
@@ -233,13 +231,10 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
 
   store().commit(std::move(growth));
   items_.resize(schema.size());
-  random_keys_.resize(first);
-  undivided().resize(first);
   finish_.options().resize(first);
-  for (const ParameterFacts& each : facts) {
-    random_keys_.push_back(each.random_key);
-    undivided().push_back(each.undivided);
-    finish_.options().push_back(each.finish);
+  for (std::size_t i = first; i < schema.size(); ++i) {
+    items_[i].random_key = facts[i - first].random_key;
+    finish_.options().push_back(facts[i - first].finish);
   }
   const auto replace = [&](Buffer& present, Buffer& larger) {
     if (first == 0 || larger.data() != nullptr) present = std::move(larger);
@@ -340,6 +335,13 @@ void FirstOrderOptimizer::on(StateEvent event) {
   }
 }
 
+std::vector<double> FirstOrderOptimizer::undivided() const {
+  std::vector<double> costs;
+  costs.reserve(schema().size());
+  for (const Parameter& parameter : schema()) costs.push_back(cost_as_a_whole(rules_.of(parameter.group), parameter));
+  return costs;
+}
+
 Optimizer::OwnerOf FirstOrderOptimizer::owners(const Sharding* next) {
   return [this, next](std::size_t parameter, std::size_t slot) -> std::int32_t {
     if (is_number(slot)) return -1;
@@ -362,10 +364,10 @@ void FirstOrderOptimizer::fill_items() {
     const auto group = static_cast<std::size_t>(schema()[i].group);
     const Rule& rule = rules_.of(schema()[i].group);
     UpdateItem& item = items_[i];
-    item = {};
-    item.param = params()[i];
-    item.gradient = grads()[i];
-    if (!updates().empty()) item.update = updates()[i];
+    item = {.random_key = item.random_key};
+    item.param = &params()[i];
+    item.gradient = &grads()[i];
+    if (!updates().empty()) item.update = &updates()[i];
     const std::size_t list = has_own_constants() ? i : group;
     item.kernel = groups_.kernels[group];
     item.constants = constants_.as<rules::GroupConstants>() + list;
@@ -375,7 +377,6 @@ void FirstOrderOptimizer::fill_items() {
     item.count = number_of(i, kSteps);
     item.used = store().flags().there() + i;
     item.stochastic = rule.storage().stochastic_rounding;
-    item.random_key = random_keys_[i];
     item.format = rule.storage().format;
     item.first = slice_of(schema(), i).begin;
     item.master = static_cast<float*>(store().tensor(i, kMaster).numbers().data);
@@ -423,7 +424,7 @@ void FirstOrderOptimizer::apply(double clip_value) {
 
 std::int64_t FirstOrderOptimizer::scratch_bytes() const {
   return static_cast<std::int64_t>(held_bytes(units_, sums_, finish_, averages_, constants_, program_numbers_,
-                                              group_of_, counts_, numbers_, items_, plan_.prepared, random_keys_));
+                                              group_of_, counts_, numbers_, items_, plan_.prepared));
 }
 
 }  // namespace gradstep

@@ -53,7 +53,6 @@ class FirstOrderOptimizer final : public Optimizer {
   };
   struct ParameterFacts {
     std::uint64_t random_key = 0;
-    double undivided = 0;
     FinishOptions finish;
   };
 
@@ -83,6 +82,7 @@ class FirstOrderOptimizer final : public Optimizer {
   void prepare(const Schema& schema, const HyperParameters& hyper_parameters, std::size_t first) override;
   void on(StateEvent event) override;
   std::int64_t scratch_bytes() const override;
+  std::vector<double> undivided() const override;
   OwnerOf owners(const Sharding* next) override;
   /// The rank that has the state of a parameter which is stepped as a whole; -1 = no rank alone.
   std::int32_t owner_of(const Rule& rule, const Parameter& parameter, std::size_t i) const;
@@ -97,12 +97,11 @@ class FirstOrderOptimizer final : public Optimizer {
 
   RulesByGroup rules_;
   GroupLists groups_;
-  Buffer constants_;                        // rules::GroupConstants, by group, or by parameter
-  Buffer program_numbers_;                  // as many doubles for each of constants_
-  Buffer group_of_;                         // where constants_ are by parameter, std::int32_t
-  Buffer counts_;                           // by parameter, double*, if each counts its steps
-  Buffer numbers_;                          // by parameter, rules::NumberPlaces, if rules settle their constants
-  std::vector<std::uint64_t> random_keys_;  // by parameter
+  Buffer constants_;        // rules::GroupConstants, by group, or by parameter
+  Buffer program_numbers_;  // as many doubles for each of constants_
+  Buffer group_of_;         // where constants_ are by parameter, std::int32_t
+  Buffer counts_;           // by parameter, double*, if each counts its steps
+  Buffer numbers_;          // by parameter, rules::NumberPlaces, if rules settle their constants
   std::vector<UpdateItem> items_;
   UpdatePlan plan_;  // of items_
   GradientUnits units_;
