@@ -18,13 +18,13 @@
 
 namespace gradstep {
 
-/// The shape of a parameter; of a part also that of the whole, and where it begins in there. Its address stays when it
-/// is moved.
+/// The shape of a parameter. A part has the shape of the whole, too, and where it begins in there. Its address stays
+/// when it is moved.
 class ParameterShape {
  public:
   ParameterShape() = default;
   explicit ParameterShape(std::span<const std::int64_t> shape);
-  /// Of a part.
+  /// That of a part.
   ParameterShape(std::span<const std::int64_t> shape, std::span<const std::int64_t> whole,
                  std::span<const std::int64_t> offset);
   ParameterShape(const ParameterShape& other);
@@ -44,7 +44,7 @@ class ParameterShape {
   std::vector<std::int64_t> list() const { return {begin(), end()}; }
 
   bool is_part() const { return is_part_; }
-  /// Of a part: the shape of the whole, then the offset; else nothing.
+  /// The shape of the whole, then the offset; nothing unless it is a part.
   std::span<const std::int64_t> part() const { return all().subspan(axes_); }
   std::size_t bytes() const { return all().size_bytes(); }
 

@@ -164,9 +164,9 @@ class StateStore {
     }
     /// The entries of one more parameter, in any order.
     void append(std::span<Entry> entries);
-    /// Makes room for what replace() adds.
+    /// Makes room for replace(), and more than that if there are entries.
     void reserve(std::size_t first, const Entries& added);
-    /// Those of the parameters from `first` on. There is room for them.
+    /// `added` are the entries of the parameters from `first` on. There is room for them.
     void replace(std::size_t first, Entries added) noexcept;
     std::size_t bytes() const { return held_bytes(all_, ends_); }
 
