@@ -226,7 +226,7 @@ void finish(const FinishPlan& plan, const kernels::StepScalars* scalars, CudaQue
     launch(queue, shown.chunks.count,
            FinishChanges<T>{shown.chunks.chunks, shown.items, shown.operands, factors, scalars, plan.maximize});
   };
-  const auto is_wide = [](const FinishItem& item) { return item.item.param.dtype == DType::f64; };
+  const auto is_wide = [](const FinishItem& item) { return item.item.param->dtype == DType::f64; };
   if (!std::ranges::all_of(plan.items, is_wide)) run(float{});
   if (std::ranges::any_of(plan.items, is_wide)) run(double{});
 }

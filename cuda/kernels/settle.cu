@@ -156,7 +156,7 @@ struct PreparedSums {
 };
 
 LaunchMeasure measure_of(const UpdateItem& item) {
-  const MeasuresByRule& measures = item.param.dtype == DType::f64 ? kMeasures_f64 : kMeasures_f32;
+  const MeasuresByRule& measures = item.param->dtype == DType::f64 ? kMeasures_f64 : kMeasures_f32;
   return measures[static_cast<std::size_t>(item.kernel)];
 }
 
@@ -170,7 +170,7 @@ void sort_by_kind(PreparedSums& form, const SumsPlan& plan) {
     const rules::text::Code* program = item.program;
     const LaunchMeasure launch = program == nullptr ? measure_of(item) : nullptr;
     if (program != nullptr ? program->sum_count == 0 : launch == nullptr) continue;
-    const bool is_double = item.param.dtype == DType::f64;
+    const bool is_double = item.param->dtype == DType::f64;
     auto kind = std::ranges::find_if(form.kinds, [&](const MeasuredKind& one) {
       return one.launch == launch && one.program == program && one.is_double == is_double;
     });

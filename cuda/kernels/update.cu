@@ -59,7 +59,7 @@ int states_of(const UpdateItem& item) {
 bool is_aligned(const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; }
 
 Kind kind_of(const UpdateItem& item) {
-  return {item.kernel, item.param.dtype == DType::f64, is_plain(item), item.program};
+  return {item.kernel, item.param->dtype == DType::f64, is_plain(item), item.program};
 }
 
 void sort_into_parts(PreparedUpdate& form, const UpdatePlan& plan) {
@@ -88,17 +88,17 @@ void launch_kind(const Kind& kind, const UpdateArguments& arguments, std::int64_
 }  // namespace
 
 bool is_plain(const UpdateItem& item) {
-  const DType arithmetic = arithmetic_dtype(item.param.dtype);
+  const DType arithmetic = arithmetic_dtype(item.param->dtype);
   const bool is_native = item.format == StateFormat::native || states_of(item) == 0;
-  return item.update.data == nullptr && item.master == nullptr && is_native && is_direct(item.param, arithmetic) &&
-         is_direct(item.gradient, arithmetic);
+  return item.update->data == nullptr && item.master == nullptr && is_native && is_direct(*item.param, arithmetic) &&
+         is_direct(*item.gradient, arithmetic);
 }
 
 DeviceItem device_item(const UpdateItem& item, Table& table) {
   DeviceItem to;
-  to.param = table.view(item.param);
-  to.gradient = table.view(item.gradient);
-  to.update = table.view(item.update);
+  to.param = table.view(*item.param);
+  to.gradient = table.view(*item.gradient);
+  to.update = table.view(*item.update);
   to.in_fours = to.param.is_aligned && to.gradient.is_aligned;
   for (int s = 0; s < rules::kMaxStates; ++s) {
     to.states[s] = item.states[s];

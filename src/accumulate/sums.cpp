@@ -195,7 +195,7 @@ void WindowSums::save(SavedPart& part) const {
     SavedTensor tensor;
     tensor.key = schema_[i].name + kSum;
     tensor.dtype = sums_[i].dtype;
-    tensor.shape = schema_[i].shape;
+    tensor.shape = schema_[i].shape.list();
     gradstep::show(tensor, site_, sums_[i]);
     part.tensors.push_back(std::move(tensor));
   }
@@ -205,7 +205,7 @@ WindowSums::Found WindowSums::find(LoadedPart& part) const {
   Found found(schema_.size());
   for (std::size_t i = 0; i < schema_.size(); ++i) {
     const std::string key = schema_[i].name + kSum;
-    if (part.has(key)) found[i] = part.tensor(key, sums_[i].dtype, schema_[i].shape).data;
+    if (part.has(key)) found[i] = part.tensor(key, sums_[i].dtype, schema_[i].shape.list()).data;
   }
   return found;
 }

@@ -46,14 +46,14 @@ struct StepPlan {
   Prepared prepared;
 };
 
-/// One parameter in an update.
+/// One parameter in an update. The arrays lie in lists that stay as long as the plan.
 struct UpdateItem {
-  Array param;
-  Array gradient;  ///< data NULL with elements = the parameter is left alone
-  Array update;    ///< present = the delta goes here and param is only read
-  rules::KernelId kernel = rules::KernelId{};
+  const Array* param = &kNoArray;
+  const Array* gradient = &kNoArray;           ///< data NULL with elements = the parameter is left alone
+  const Array* update = &kNoArray;             ///< present = the delta goes here and param is only read
   const rules::text::Code* program = nullptr;  ///< in place of a kernel
   const double* numbers = nullptr;             ///< what the program's constants are
+  rules::KernelId kernel = rules::KernelId{};
   StateFormat format = StateFormat::native;
   bool stochastic = false;         ///< what is stored in 16 bits is rounded stochastically
   std::uint8_t signed_states = 0;  ///< block_code: bit s = state s has signs

@@ -177,6 +177,7 @@ gradstep_tensor view_of(const Schema& schema, std::size_t i, void* data, DType d
 }
 
 bool shows_again(const Parameter& parameter, const gradstep_tensor& tensor, const Array& buffer) {
+  if (is_left_out(parameter, tensor)) return buffer.data == nullptr;
   if (buffer.strides != nullptr || tensor.data == nullptr ||
       static_cast<char*>(tensor.data) + tensor.byte_offset != buffer.data ||
       !(same_device(tensor.device, parameter.device) || same_device(home_of(tensor.device), parameter.device)) ||

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/shape.h"
 
 namespace gradstep {
 
@@ -64,36 +65,7 @@ bool lie_beside_each_other(const Array& a, const Array& b) {
 
 }  // namespace
 
-void OverlapCheck::check(std::span<const Array> params, std::span<const Array> grads, std::span<const Array> updates) {
-  const std::size_t count = params.size() + grads.size() + updates.size();
-  bool unchanged = last_.size() == count;
-  if (!unchanged) last_.resize(count);
-  ByteRange* last = last_.data();
-  unchanged = same(last, params) && unchanged;
-  unchanged = same(last, grads) && unchanged;
-  unchanged = same(last, updates) && unchanged;
-  if (unchanged) return;
-  try {
-    check_all_pairs(params, grads, updates);
-  } catch (...) {
-    last_.clear();
-    throw;
-  }
-}
-
-bool OverlapCheck::same(ByteRange*& last, std::span<const Array> arrays) {
-  bool same = true;
-  for (const Array& array : arrays) {
-    const ByteRange range = byte_range(array);
-    // Other strides over the same bytes may put an update beside its gradient's place.
-    same = same && last->begin == range.begin && last->end == range.end && array.contiguous();
-    *last++ = range;
-  }
-  return same;
-}
-
-void OverlapCheck::check_all_pairs(std::span<const Array> params, std::span<const Array> grads,
-                                   std::span<const Array> updates) {
+void check_overlap(std::span<const Array> params, std::span<const Array> grads, std::span<const Array> updates) {
   struct Entry {
     ByteRange range;
     const Array* array;

@@ -25,7 +25,7 @@ void check_same_device(std::size_t j, const char* what, gradstep_device device, 
 
 void check_values(std::size_t j, const Array& values, const gradstep_tensor& tensor, std::int64_t count,
                   const Parameter& parameter, DType sum) {
-  std::vector<std::int64_t> expected = parameter.shape;
+  std::vector<std::int64_t> expected = parameter.shape.list();
   expected[0] = count;
   if (shape_text(tensor) != shape_text(expected) || !values.present()) {
     fail_argument("rows[{}].values: shape {}, expected {} for parameter '{}'", j, shape_text(tensor),

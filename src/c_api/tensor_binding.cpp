@@ -3,6 +3,7 @@
 #include "c_api/tensor_binding.h"
 
 #include "c_api/host_tensor.h"
+#include "c_api/overlap_check.h"
 
 namespace gradstep {
 
@@ -43,7 +44,7 @@ const StepBuffers& StepBinding::bind(const Schema& schema, const gradstep_tensor
                      (updates != nullptr ? bound.updates.shows_again(buffers_.updates) : buffers_.updates.empty());
   if (known && (compared_ || disjoint)) return buffers_;
   buffers_ = {};
-  if (!disjoint) overlap_.check(bound.params.arrays, bound.grads.arrays, bound.updates.arrays);
+  if (!disjoint) check_overlap(bound.params.arrays, bound.grads.arrays, bound.updates.arrays);
   compared_ = !disjoint;
   buffers_ = bound;
   return buffers_;

@@ -7,7 +7,6 @@
 
 #include <vector>
 
-#include "c_api/overlap_check.h"
 #include "core/buffer_list.h"
 #include "core/schema.h"
 #include "gradstep/tensor.h"
@@ -49,13 +48,12 @@ class StepBinding {
   /// does. `updates` NULL = in place.
   const StepBuffers& bind(const Schema& schema, const gradstep_tensor* params, const gradstep_tensor* grads,
                           const gradstep_tensor* updates, std::size_t n, bool disjoint = false);
-  std::size_t bytes() const { return params_.bytes() + grads_.bytes() + updates_.bytes() + overlap_.bytes(); }
+  std::size_t bytes() const { return params_.bytes() + grads_.bytes() + updates_.bytes(); }
 
  private:
   TensorBinding params_{"params", Role::parameter};
   TensorBinding grads_{"grads", Role::gradient};
   TensorBinding updates_{"updates", Role::parameter};
-  OverlapCheck overlap_;
   StepBuffers buffers_;
   bool compared_ = false;  // buffers_ with each other
 };

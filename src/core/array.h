@@ -26,6 +26,9 @@ struct Array {
   std::int64_t bytes() const { return size * size_of(dtype); }
 };
 
+/// Stands for an array that is absent, where one is pointed to.
+inline constexpr Array kNoArray{};
+
 /// `size` elements, one after the other.
 inline Array compact_array(void* data, std::int64_t size, DType dtype) {
   Array array;

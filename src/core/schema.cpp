@@ -39,8 +39,7 @@ void read_part(const gradstep_parameter& raw, const char* argument, std::size_t 
                   parameter.name, shape_text(parameter.shape), shape_text(offset), shape_text(whole), axis);
   }
   if (std::ranges::equal(whole, parameter.shape)) return;
-  parameter.part.assign(whole.begin(), whole.end());
-  parameter.part.insert(parameter.part.end(), offset.begin(), offset.end());
+  parameter.shape = ParameterShape(parameter.shape, whole, offset);
 }
 
 Parameter read_parameter(const char* bytes, std::size_t i, std::size_t position) {
@@ -60,7 +59,7 @@ Parameter read_parameter(const char* bytes, std::size_t i, std::size_t position)
   if (raw.ndim > 0 && raw.shape == nullptr) fail_argument("{}[{}]: shape is NULL", kArgument, i);
   const std::span<const std::int64_t> shape(raw.shape, static_cast<std::size_t>(raw.ndim));
   parameter.size = element_count(kArgument, i, shape);
-  parameter.shape.assign(shape.begin(), shape.end());
+  parameter.shape = ParameterShape(shape);
   read_part(raw, kArgument, i, parameter);
   const auto dtype = from_dlpack(raw.dtype);
   if (!dtype || !is_float(*dtype)) {
@@ -86,6 +85,27 @@ Parameter read_parameter(const char* bytes, std::size_t i, std::size_t position)
 }
 
 }  // namespace
+
+ParameterShape::ParameterShape(std::size_t axes, bool is_part)
+    : axes_(static_cast<std::uint8_t>(axes)), is_part_(is_part) {
+  if (axes > 0) numbers_ = std::make_unique<std::int64_t[]>(all().size());
+}
+
+ParameterShape::ParameterShape(std::span<const std::int64_t> shape) : ParameterShape(shape.size(), /*is_part=*/false) {
+  std::ranges::copy(shape, numbers_.get());
+}
+
+ParameterShape::ParameterShape(std::span<const std::int64_t> shape, std::span<const std::int64_t> whole,
+                               std::span<const std::int64_t> offset)
+    : ParameterShape(shape.size(), /*is_part=*/true) {
+  std::int64_t* next = std::ranges::copy(shape, numbers_.get()).out;
+  next = std::ranges::copy(whole, next).out;
+  std::ranges::copy(offset, next);
+}
+
+ParameterShape::ParameterShape(const ParameterShape& other) : ParameterShape(other.axes_, other.is_part_) {
+  std::ranges::copy(other.all(), numbers_.get());
+}
 
 std::int64_t Parameter::whole_size() const {
   const std::span<const std::int64_t> whole = whole_shape();
@@ -163,8 +183,7 @@ std::size_t Schema::own_bytes() const {
   std::size_t bytes = parameters_.capacity() * sizeof(Parameter) + by_name_.capacity() * sizeof(std::uint32_t);
   for (const Parameter& parameter : parameters_) {
     if (parameter.name.capacity() > within) bytes += allocated_bytes(parameter.name.capacity() + 1);
-    bytes += allocated_bytes(parameter.shape.capacity() * sizeof(std::int64_t));
-    if (parameter.is_part()) bytes += allocated_bytes(parameter.part.capacity() * sizeof(std::int64_t));
+    bytes += allocated_bytes(parameter.shape.bytes());
   }
   return bytes;
 }
@@ -182,9 +201,7 @@ std::array<std::uint64_t, Schema::kDigestSize> Schema::digest(bool arithmetic) c
     names = hash_bytes(parameter.name.c_str(), parameter.name.size() + 1, names);
     const std::uint64_t ndim = parameter.shape.size();
     shapes = hash_bytes(&ndim, sizeof ndim, shapes);
-    for (const std::vector<std::int64_t>* numbers : {&parameter.shape, &parameter.part}) {
-      shapes = hash_bytes(numbers->data(), numbers->size() * sizeof(std::int64_t), shapes);
-    }
+    shapes = hash_bytes(parameter.shape.data(), parameter.shape.bytes(), shapes);
     const DType dtype = arithmetic ? arithmetic_dtype(parameter.dtype) : parameter.dtype;
     const unsigned char facts[] = {static_cast<unsigned char>(dtype),
                                    static_cast<unsigned char>(parameter.may_be_unused ? 1 : 0)};
@@ -199,10 +216,11 @@ std::string Schema::difference(const Schema& other) const {
     const Parameter& a = parameters_[i];
     const Parameter& b = other.parameters_[i];
     if (a.name != b.name) return fmt::format("parameter {} is named '{}' against '{}'", i, a.name, b.name);
-    if (a.shape != b.shape) {
+    if (!std::ranges::equal(a.shape, b.shape)) {
       return fmt::format("parameter '{}' has shape {} against {}", a.name, shape_text(a.shape), shape_text(b.shape));
     }
-    if (a.is_part() && b.is_part() && a.part != b.part) {  // a handle need not know of parts
+    if (a.is_part() && b.is_part() &&
+        !std::ranges::equal(a.shape.part(), b.shape.part())) {  // a handle need not know of parts
       return fmt::format("parameter '{}' is a part of {} at {} against one of {} at {}", a.name,
                          shape_text(a.whole_shape()), shape_text(a.offset()), shape_text(b.whole_shape()),
                          shape_text(b.offset()));

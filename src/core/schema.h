@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,24 +18,61 @@
 
 namespace gradstep {
 
+/// The shape of a parameter. A part has the shape of the whole, too, and where it begins in there. Its address stays
+/// when it is moved.
+class ParameterShape {
+ public:
+  ParameterShape() = default;
+  explicit ParameterShape(std::span<const std::int64_t> shape);
+  /// That of a part.
+  ParameterShape(std::span<const std::int64_t> shape, std::span<const std::int64_t> whole,
+                 std::span<const std::int64_t> offset);
+  ParameterShape(const ParameterShape& other);
+  ParameterShape& operator=(const ParameterShape& other) { return *this = ParameterShape(other); }
+  ParameterShape(ParameterShape&&) = default;
+  ParameterShape& operator=(ParameterShape&&) = default;
+  ~ParameterShape() = default;
+
+  std::size_t size() const { return axes_; }
+  bool empty() const { return axes_ == 0; }
+  const std::int64_t* data() const { return numbers_.get(); }
+  const std::int64_t* begin() const { return data(); }
+  const std::int64_t* end() const { return data() + axes_; }
+  std::int64_t front() const { return numbers_[0]; }
+  std::int64_t operator[](std::size_t axis) const { return numbers_[axis]; }
+
+  std::vector<std::int64_t> list() const { return {begin(), end()}; }
+
+  bool is_part() const { return is_part_; }
+  /// The shape of the whole, then the offset; nothing unless it is a part.
+  std::span<const std::int64_t> part() const { return all().subspan(axes_); }
+  std::size_t bytes() const { return all().size_bytes(); }
+
+ private:
+  ParameterShape(std::size_t axes, bool is_part);
+  std::span<const std::int64_t> all() const { return {data(), std::size_t{axes_} * (is_part_ ? 3 : 1)}; }
+
+  std::unique_ptr<std::int64_t[]> numbers_;
+  std::uint8_t axes_ = 0;
+  bool is_part_ = false;
+};
+
 struct Parameter {
   std::string name;
-  std::vector<std::int64_t> shape;
+  ParameterShape shape;
   std::int64_t size = 0;
-  DType dtype = DType::f32;
   gradstep_device device{GRADSTEP_DEVICE_CPU, 0};
   std::int32_t group = 0;
+  DType dtype = DType::f32;
   bool may_be_unused = false;
-  /// The shape of the whole that it is a part of, then where it begins in there; empty = it is whole.
-  std::vector<std::int64_t> part = {};  // NOLINT(readability-redundant-member-init): most are whole
 
-  bool is_part() const { return !part.empty(); }
+  bool is_part() const { return shape.is_part(); }
   std::span<const std::int64_t> whole_shape() const {
-    return is_part() ? std::span(part).first(shape.size()) : std::span(shape);
+    return is_part() ? shape.part().first(shape.size()) : std::span(shape);
   }
   /// None of a parameter that is whole.
   std::span<const std::int64_t> offset() const {
-    return is_part() ? std::span(part).last(shape.size()) : std::span<const std::int64_t>();
+    return is_part() ? shape.part().last(shape.size()) : std::span<const std::int64_t>();
   }
   std::int64_t whole_size() const;
 };

@@ -91,7 +91,7 @@ struct Ones {
 
 Array change_of(const FinishItem& item) {
   const UpdateItem& operands = item.item;
-  return compact_array(operands.states[0], operands.param.size, arithmetic_dtype(operands.param.dtype));
+  return compact_array(operands.states[0], operands.param->size, arithmetic_dtype(operands.param->dtype));
 }
 
 /// What all items of an update, or of the sums before it, share.
@@ -194,8 +194,8 @@ void RuleStep::measure_sums(const SumsPlan& plan, const kernels::StepScalars* sc
     if (item.program != nullptr && item.program->sum_count == 0) return;
     const auto& loops =
         item.program != nullptr ? loops_.measure_program : loops_.measure[static_cast<std::size_t>(item.kernel)];
-    const Loops::Measure run = loops[item.param.dtype == DType::f64 ? 1 : 0];
-    if (run == nullptr || scalars->gate == 0 || item.gradient.data == nullptr) return;
+    const Loops::Measure run = loops[item.param->dtype == DType::f64 ? 1 : 0];
+    if (run == nullptr || scalars->gate == 0 || item.gradient->data == nullptr) return;
     read_chunk(item, chunks[i],
                [&](const UpdateItem& operands, const Chunk& chunk) { partials[i] = run(operands, chunk, step); });
   });
@@ -234,21 +234,21 @@ void RuleStep::update(const UpdatePlan& plan, kernels::StepScalars* scalars) {
   const UpdateScalars step = scalars_of(plan, *scalars);
   for_each_chunk(chunks, [&](std::size_t i) {
     const UpdateItem& item = plan.items[static_cast<std::size_t>(chunks[i].item)];
-    if (is_open && item.gradient.data != nullptr) {
-      const bool is_wide = item.param.dtype == DType::f64;
+    if (is_open && item.gradient->data != nullptr) {
+      const bool is_wide = item.param->dtype == DType::f64;
       const auto& loops =
           item.program != nullptr ? loops_.update_program : loops_.update[static_cast<std::size_t>(item.kernel)];
       const Loops::Update run = loops[is_wide ? 1 : 0];
       update_chunk(item, chunks[i],
                    [&](const UpdateItem& operands, const Chunk& chunk) { run(operands, chunk, step); });
-    } else if (item.update.data != nullptr) {
-      loops_.copy(CopyItem{item.update, {}}, chunks[i], 1, 1);
+    } else if (item.update->data != nullptr) {
+      loops_.copy(CopyItem{*item.update, {}}, chunks[i], 1, 1);
     }
   });
   if (!is_open) return;
   if (!plan.all_used || plan.counts_each) {
     for (const UpdateItem& item : plan.items) {
-      if (item.gradient.data == nullptr) continue;
+      if (item.gradient->data == nullptr) continue;
       *item.used = 1;
       if (item.count != nullptr) ++*item.count;
     }
@@ -259,30 +259,36 @@ void RuleStep::update(const UpdatePlan& plan, kernels::StepScalars* scalars) {
 /// run(item, chunk) of a parameter and a gradient that loops read well.
 template <class Run>
 void RuleStep::read_chunk(const UpdateItem& item, const Chunk& chunk, Run run) {
-  if (!CompactChunk::is_for(item.param) && !CompactChunk::is_for(item.gradient)) return run(item, chunk);
-  CompactChunk param(loops_, item.param, chunk);
-  CompactChunk gradient(loops_, item.gradient, chunk);
+  if (!CompactChunk::is_for(*item.param) && !CompactChunk::is_for(*item.gradient)) return run(item, chunk);
+  CompactChunk param(loops_, *item.param, chunk);
+  CompactChunk gradient(loops_, *item.gradient, chunk);
   UpdateItem compact = item;
-  compact.param = param.read();
-  compact.gradient = gradient.read();
+  const Array compact_param = param.read();
+  const Array compact_gradient = gradient.read();
+  compact.param = &compact_param;
+  compact.gradient = &compact_gradient;
   run(compact, chunk);
 }
 
 /// Likewise, and what the run has written to the parameter or the update goes there.
 template <class Run>
 void RuleStep::update_chunk(const UpdateItem& item, const Chunk& chunk, Run run) {
-  if (!CompactChunk::is_for(item.param) && !CompactChunk::is_for(item.gradient) && !CompactChunk::is_for(item.update)) {
+  if (!CompactChunk::is_for(*item.param) && !CompactChunk::is_for(*item.gradient) &&
+      !CompactChunk::is_for(*item.update)) {
     return run(item, chunk);
   }
-  CompactChunk param(loops_, item.param, chunk);
-  CompactChunk gradient(loops_, item.gradient, chunk);
-  CompactChunk delta(loops_, item.update, chunk);
+  CompactChunk param(loops_, *item.param, chunk);
+  CompactChunk gradient(loops_, *item.gradient, chunk);
+  CompactChunk delta(loops_, *item.update, chunk);
   UpdateItem compact = item;
-  compact.param = param.read();
-  compact.gradient = gradient.read();
-  compact.update = delta.place();
+  const Array compact_param = param.read();
+  const Array compact_gradient = gradient.read();
+  const Array compact_update = delta.place();
+  compact.param = &compact_param;
+  compact.gradient = &compact_gradient;
+  compact.update = &compact_update;
   run(compact, chunk);
-  item.update.data != nullptr ? delta.write() : param.write();
+  item.update->data != nullptr ? delta.write() : param.write();
 }
 
 void RuleStep::count_staying(const FinishPlan& plan, const kernels::StepScalars* scalars, double* partials) {
@@ -290,8 +296,8 @@ void RuleStep::count_staying(const FinishPlan& plan, const kernels::StepScalars*
   for_each_chunk(chunks, [&](std::size_t i) {
     const FinishItem& item = plan.items[static_cast<std::size_t>(chunks[i].item)];
     partials[i] = 0;
-    if (item.cautious == CautiousUpdate::off || item.item.gradient.data == nullptr || scalars->gate == 0) return;
-    partials[i] = static_cast<double>(loops_.count_opposed(change_of(item), item.item.gradient, chunks[i],
+    if (item.cautious == CautiousUpdate::off || item.item.gradient->data == nullptr || scalars->gate == 0) return;
+    partials[i] = static_cast<double>(loops_.count_opposed(change_of(item), *item.item.gradient, chunks[i],
                                                            gradient_sign(plan, *scalars) * direction_sign(item) < 0));
   });
 }
@@ -301,7 +307,7 @@ void RuleStep::finish(const FinishPlan& plan, const kernels::StepScalars* scalar
   auto& factors = plan.prepared.get<std::vector<double>>();
   factors.resize(plan.items.size());
   for (std::size_t i = 0; i < factors.size() && is_open; ++i) {
-    if (plan.items[i].item.gradient.data != nullptr) factors[i] = factor_of(plan, plan.items[i]);
+    if (plan.items[i].item.gradient->data != nullptr) factors[i] = factor_of(plan, plan.items[i]);
   }
   UpdateScalars step;
   step.grad_multiplier = gradient_sign(plan, *scalars);
@@ -311,14 +317,14 @@ void RuleStep::finish(const FinishPlan& plan, const kernels::StepScalars* scalar
   for_each_chunk(chunks, [&](std::size_t i) {
     const auto at = static_cast<std::size_t>(chunks[i].item);
     const FinishItem& item = plan.items[at];
-    if (is_open && item.item.gradient.data != nullptr) {
+    if (is_open && item.item.gradient->data != nullptr) {
       const int decays = !item.decays ? 0 : item.decays_aligned ? 2 : 1;
       const Loops::Finish run = loops_.finish[item.cautious != CautiousUpdate::off ? 1 : 0][decays];
       update_chunk(item.item, chunks[i], [&](const UpdateItem& operands, const Chunk& chunk) {
         run(operands, chunk, step, factors[at], item.item.constants->usual.decay);
       });
-    } else if (item.item.update.data != nullptr) {
-      loops_.copy(CopyItem{item.item.update, {}}, chunks[i], 1, 1);
+    } else if (item.item.update->data != nullptr) {
+      loops_.copy(CopyItem{*item.item.update, {}}, chunks[i], 1, 1);
     }
   });
 }

@@ -35,7 +35,7 @@ void SteppedModel::check_gives_updates() const {
 
 std::int64_t SteppedModel::own_bytes() const {
   return (is_sharded() ? sharding_->bytes() : 0) +
-         static_cast<std::int64_t>(held_bytes(state_, work_, undivided_) + schema_.own_bytes());
+         static_cast<std::int64_t>(held_bytes(state_, work_) + schema_.own_bytes());
 }
 
 void SteppedModel::take(const StepBuffers& buffers) {
@@ -64,6 +64,7 @@ void SteppedModel::write_zero_updates() {
 }
 
 void SteppedModel::list_work() {
+  work_.reserve_for(schema_ | std::views::transform(&Parameter::size));
   for (const Parameter& parameter : schema_) work_.append(parameter.size);
 }
 

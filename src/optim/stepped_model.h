@@ -116,11 +116,12 @@ class SteppedModel {
   void withdraw(std::size_t known) noexcept { schema_.shrink(known); }
   void take_in(std::size_t known) noexcept;
 
-  /// By parameter: what a step of it costs, where one rank is to have all of it; 0 = ranks have slices.
-  std::vector<double>& undivided() { return undivided_; }
+  /// By parameter: what a step of it costs, where one rank is to have all of it; 0 = ranks have slices. Empty = ranks
+  /// have slices of every parameter.
+  virtual std::vector<double> undivided() const { return {}; }
   /// `groups`: as of Dealing.
   Dealing dealing_by(std::vector<std::vector<std::size_t>> groups) const {
-    return {undivided_, std::move(groups), traits_.steps_whole};
+    return {undivided(), std::move(groups), traits_.steps_whole};
   }
   /// Collective among the ranks that share the state. Makes ready, aside, what is to be elsewhere under `next`, with
   /// its numbers if `keep`. A rank that fails leaves no other one in an exchange. With a handover it is collective over
@@ -139,8 +140,7 @@ class SteppedModel {
   Site site_;
   Schema schema_;
   StateStore state_;
-  WorkList work_;                  // on all of every parameter
-  std::vector<double> undivided_;  // costs by parameter; empty = none
+  WorkList work_;  // on all of every parameter
   bool buffers_changed_ = true;
   std::uint64_t seen_gradients_ = 0;  // version of the slices that a step has worked on
 

@@ -34,7 +34,7 @@ std::vector<BucketPlan> plan_buckets(const Schema& schema, std::int64_t fuse_thr
 
 std::vector<std::vector<std::int64_t>> shapes_of(const BucketPlan& plan, const Schema& schema) {
   std::vector<std::vector<std::int64_t>> shapes;
-  for (const std::size_t i : plan.parameters) shapes.push_back(schema[i].shape);
+  for (const std::size_t i : plan.parameters) shapes.push_back(schema[i].shape.list());
   return shapes;
 }
 

@@ -29,7 +29,7 @@ std::vector<Entry> entries_of(const Buckets& buckets, const Schema& schema, cons
     Bucket* bucket = fresh.empty() || fresh[b] == nullptr ? buckets[b].get() : fresh[b].get();
     for (KeptTensor& kept : bucket->exchange().kept()) {
       const Parameter& parameter = schema[bucket->parameters()[kept.position]];
-      if (kept.shape.empty()) kept.shape = parameter.shape;
+      if (kept.shape.empty()) kept.shape = parameter.shape.list();
       entries.push_back({parameter.name + "/" + kept.name, std::move(kept)});
     }
   }

@@ -30,16 +30,16 @@ struct Holding {
 inline void PrintTo(const Holding& holding, std::ostream* out) { *out << holding.name; }
 
 inline const std::vector<Holding> kHoldings = {
-    {.name = "adam", .rule = "adam", .state = 320, .others = 1000},
-    {.name = "muon", .rule = "muon", .state = 160, .others = 1600},
-    {.name = "lamb", .rule = "lamb", .state = 320, .others = 1600},
-    {.name = "adafactor", .rule = "adafactor", .state = 56, .others = 2000},
-    {.name = "dion", .rule = "dion", .state = 224, .others = 3200},
-    {.name = "dadapt_adam", .rule = "dadapt_adam", .state = 504, .others = 2600},
-    {.name = "averaged", .rule = "adam", .options = {{"average_decay", 0.9, nullptr}}, .state = 488, .others = 1600},
-    {.name = "clipped", .rule = "adam", .options = {{"adaptive_clip", 0.01, nullptr}}, .state = 320, .others = 1600},
-    {.name = "centered", .rule = "adam", .options = {{"center_gradients", 1, nullptr}}, .state = 320, .others = 1600},
-    {.name = "counted", .rule = "adam", .options = {{"step_counting", 0, "parameter"}}, .state = 328, .others = 1600}};
+    {.name = "adam", .rule = "adam", .state = 320, .others = 600},
+    {.name = "muon", .rule = "muon", .state = 160, .others = 1300},
+    {.name = "lamb", .rule = "lamb", .state = 320, .others = 1200},
+    {.name = "adafactor", .rule = "adafactor", .state = 56, .others = 1500},
+    {.name = "dion", .rule = "dion", .state = 224, .others = 2700},
+    {.name = "dadapt_adam", .rule = "dadapt_adam", .state = 504, .others = 1900},
+    {.name = "averaged", .rule = "adam", .options = {{"average_decay", 0.9, nullptr}}, .state = 488, .others = 1100},
+    {.name = "clipped", .rule = "adam", .options = {{"adaptive_clip", 0.01, nullptr}}, .state = 320, .others = 1400},
+    {.name = "centered", .rule = "adam", .options = {{"center_gradients", 1, nullptr}}, .state = 320, .others = 1400},
+    {.name = "counted", .rule = "adam", .options = {{"step_counting", 0, "parameter"}}, .state = 328, .others = 1100}};
 
 /// Where an optimizer works.
 struct Place {

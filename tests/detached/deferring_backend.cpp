@@ -53,9 +53,11 @@ class Shapes {
     own(item.b);
   }
   void own(UpdateItem& item) {
-    own(item.param);
-    own(item.gradient);
-    own(item.update);
+    for (const Array** array : {&item.param, &item.gradient, &item.update}) {
+      Array& kept = arrays_.emplace_back(**array);
+      own(kept);
+      *array = &kept;
+    }
   }
 
  private:
@@ -65,6 +67,7 @@ class Shapes {
   }
 
   std::deque<std::vector<std::int64_t>> lists_;
+  std::deque<Array> arrays_;
 };
 
 struct KeptArrays {

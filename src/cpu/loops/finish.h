@@ -15,9 +15,9 @@ void finish_chunk_as(const UpdateItem& item, const Chunk& chunk, const UpdateSca
                      double decay) {
   const kernels::ChangeFinish<T, Form> rule{static_cast<T>(factor), static_cast<T>(decay), {}};
   const GradientScale<T> scale{static_cast<T>(scalars.grad_multiplier), static_cast<T>(scalars.clip_bound)};
-  T* p = direct<T>(item.param, chunk.offset);
-  const T* g = direct<T>(item.gradient, chunk.offset);
-  if (item.update.data == nullptr && item.master == nullptr && p != nullptr && g != nullptr) {
+  T* p = direct<T>(*item.param, chunk.offset);
+  const T* g = direct<T>(*item.gradient, chunk.offset);
+  if (item.update->data == nullptr && item.master == nullptr && p != nullptr && g != nullptr) {
     return update_plain<T>(rule, scale, item, chunk, p, g);
   }
   update_staged<T>(rule, scale, item, chunk, scalars.step);
@@ -26,7 +26,7 @@ void finish_chunk_as(const UpdateItem& item, const Chunk& chunk, const UpdateSca
 template <class Form>
 void finish_chunk(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& scalars, double factor,
                   double decay) {
-  const auto finish = item.param.dtype == DType::f64 ? finish_chunk_as<double, Form> : finish_chunk_as<float, Form>;
+  const auto finish = item.param->dtype == DType::f64 ? finish_chunk_as<double, Form> : finish_chunk_as<float, Form>;
   finish(item, chunk, scalars, factor, decay);
 }
 

@@ -53,8 +53,8 @@ GRADSTEP_FORMULA void for_each_measured_block(const UpdateItem& item, const Chun
         p = item.master + begin;
       }
     }
-    if (p == nullptr) p = read(item.param, begin, count, p_scratch.values);
-    const T* g = read(item.gradient, begin, count, g_scratch.values);
+    if (p == nullptr) p = read(*item.param, begin, count, p_scratch.values);
+    const T* g = read(*item.gradient, begin, count, g_scratch.values);
     T* states[rules::kMaxStates];
     for (int s = 0; s < state_count; ++s) {
       states[s] = static_cast<T*>(item.states[s]) + begin;

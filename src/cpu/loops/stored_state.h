@@ -211,8 +211,8 @@ template <class Stored>
 /// Where the host has written the parameter, the master follows.
 void follow_host(const UpdateItem& item, std::int64_t begin, std::int64_t count) {
   Scratch<float> scratch;
-  const float* param = load(item.param, begin, count, scratch.values);
-  if (item.param.dtype == DType::f16) {
+  const float* param = load(*item.param, begin, count, scratch.values);
+  if (item.param->dtype == DType::f16) {
     follow_host<Float16>(item.master + begin, param, count);
   } else {
     follow_host<BFloat16>(item.master + begin, param, count);

@@ -44,9 +44,9 @@ void update_chunk(const UpdateItem& item, const Chunk& chunk, const UpdateScalar
   const Rule rule(constants);
   const GradientScale<T> scale{static_cast<T>(scalars.grad_multiplier), static_cast<T>(scalars.clip_bound)};
   const bool native = item.format == StateFormat::native || Rule::kStates == 0;
-  T* p = direct<T>(item.param, chunk.offset);
-  const T* g = direct<T>(item.gradient, chunk.offset);
-  if (item.update.data == nullptr && item.master == nullptr && p != nullptr && g != nullptr) {
+  T* p = direct<T>(*item.param, chunk.offset);
+  const T* g = direct<T>(*item.gradient, chunk.offset);
+  if (item.update->data == nullptr && item.master == nullptr && p != nullptr && g != nullptr) {
     if (native) return update_plain<T>(rule, scale, item, chunk, p, g);
 #if defined(__AVX2__)
     if constexpr (sizeof(T) == sizeof(float) && Rule::kStates > 0 && !Rule::kHasExactStates) {
@@ -72,9 +72,9 @@ template <class T>
 void update_program_chunk(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& scalars) {
   const ProgramRule<T> rule(item, item.constants->usual);
   const GradientScale<T> scale{static_cast<T>(scalars.grad_multiplier), static_cast<T>(scalars.clip_bound)};
-  T* p = direct<T>(item.param, chunk.offset);
-  const T* g = direct<T>(item.gradient, chunk.offset);
-  const bool is_plain = item.update.data == nullptr && item.master == nullptr && item.format == StateFormat::native;
+  T* p = direct<T>(*item.param, chunk.offset);
+  const T* g = direct<T>(*item.gradient, chunk.offset);
+  const bool is_plain = item.update->data == nullptr && item.master == nullptr && item.format == StateFormat::native;
   if (!is_plain || p == nullptr || g == nullptr) return update_staged<T>(rule, scale, item, chunk, scalars.step);
   for_each_block(chunk.length, [&](std::int64_t first, std::int64_t count, std::int64_t) {
     // Only the first operations of a block read memory, so that the processor does not see the next one coming.

@@ -15,9 +15,9 @@ template <class T, class Rule>
 [[gnu::noinline]] void update_staged_block(const Rule& rule, GradientScale<T> scale, const UpdateItem& item,
                                            std::int64_t begin, std::int64_t count, std::int64_t step) {
   constexpr bool kIsFloat = sizeof(T) == sizeof(float);
-  const bool in_place = item.update.data == nullptr;
+  const bool in_place = item.update->data == nullptr;
   const bool native = !kIsFloat || item.format == StateFormat::native;
-  const Array& target = in_place ? item.param : item.update;
+  const Array& target = in_place ? *item.param : *item.update;
   Scratch<T> out_scratch;
   Scratch<T> p_scratch;
   Scratch<T> g_scratch;
@@ -38,8 +38,8 @@ template <class T, class Rule>
       load_state(item, s, begin, count, states[s]);
     }
   }
-  const T* p = master != nullptr ? master : read(item.param, begin, count, p_scratch.values);
-  const T* g = read(item.gradient, begin, count, g_scratch.values);
+  const T* p = master != nullptr ? master : read(*item.param, begin, count, p_scratch.values);
+  const T* g = read(*item.gradient, begin, count, g_scratch.values);
   T* out_in_place = in_place && master != nullptr ? master : direct<T>(target, begin);
   T* out = out_in_place != nullptr ? out_in_place : out_scratch.values;
   if (in_place) {

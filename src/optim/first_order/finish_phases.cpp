@@ -16,7 +16,7 @@ std::int64_t change_bytes(const Array& param) { return line_bytes(param.size, ar
 
 /// What update() steps: the master, where there is one.
 Array stepped(const UpdateItem& item) {
-  return item.master != nullptr ? compact_array(item.master, item.param.size, DType::f32) : item.param;
+  return item.master != nullptr ? compact_array(item.master, item.param->size, DType::f32) : *item.param;
 }
 
 }  // namespace
@@ -32,7 +32,7 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumber
   make_room(items, chunks);
   items_.assign(items.size(), {});
   values_.assign(has_ratios_ ? items.size() : 0, {});
-  shown_changes_.assign(values_.size(), {});
+  shown_changes_.assign(items.size(), {});
   std::vector<OrthogonalItem> matrices;
   factored_.clear();
   double* factor = partials_.as<double>() + 3 * chunks;
@@ -47,11 +47,12 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumber
     finish.first = first;
     finish.count = sharding != nullptr ? sharding->partials().count(i) : chunks_of(schema[i].size);
     first += finish.count;
-    if (has_ratios_) values_[i].size = shown_changes_[i].size = item.param.size;
+    Array& change = shown_changes_[i];
+    change = compact_array(nullptr, item.param->size, arithmetic_dtype(item.param->dtype));
+    if (has_ratios_) values_[i].size = change.size;
     if (!options.are_needed()) continue;
-    const Array change =
-        compact_array(changes_.as<std::byte>() + offset, item.param.size, arithmetic_dtype(item.param.dtype));
-    offset += change_bytes(item.param);
+    change.data = changes_.as<std::byte>() + offset;
+    offset += change_bytes(*item.param);
     finish.scale = options.scale;
     finish.cautious = options.cautious;
     finish.decays = options.decays;
@@ -59,15 +60,12 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumber
     finish.item = item;
     finish.item.states[0] = change.data;
     finish.item.format = StateFormat::native;
-    if (options.cautious == CautiousUpdate::off && item.gradient.data != nullptr) finish.item.gradient = change;
-    item.update = change;
-    if (options.scale == ChangeScale::trust_ratio) {
-      values_[i] = stepped(item);
-      shown_changes_[i] = change;
-    }
+    if (options.cautious == CautiousUpdate::off && item.gradient->data != nullptr) finish.item.gradient = &change;
+    item.update = &change;
+    if (options.scale == ChangeScale::trust_ratio) values_[i] = stepped(item);
     has_masks_ = has_masks_ || options.cautious != CautiousUpdate::off;
     if (options.scale == ChangeScale::factored) finish.factor = factor++;
-    if (options.scale == ChangeScale::factored && change.size > 0 && item.gradient.data != nullptr) {
+    if (options.scale == ChangeScale::factored && change.size > 0 && item.gradient->data != nullptr) {
       const Rule& rule = rules.of(schema[i].group);
       factored_.push_back({change, stepped(item), rule.factoring(), rule.axes(schema[i]), whole[i].of[0],
                            whole[i].of[1], whole[i].of[2], item.constants, factor - 1});
@@ -78,7 +76,7 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumber
       const Rule& rule = rules.of(schema[i].group);
       finish.step_scale = finish.size == 0 ? 1 : rule.step_scale(rows, columns);
       // Ranks that have no part of it have no elements.
-      if (change.size > 0 && item.gradient.data != nullptr) {
+      if (change.size > 0 && item.gradient->data != nullptr) {
         if (rule.is_projected()) {
           projected.push_back({.change = change,
                                .rows = rows,
@@ -120,7 +118,7 @@ void FinishPhases::make_room(std::span<const UpdateItem> items, std::int64_t chu
   std::int64_t bytes = 0;
   std::int64_t factored = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    if (options_[i].are_needed()) bytes += change_bytes(items[i].param);
+    if (options_[i].are_needed()) bytes += change_bytes(*items[i].param);
     if (options_[i].scale == ChangeScale::factored) ++factored;
   }
   site_.fit(changes_, bytes, /*zeroed=*/true);

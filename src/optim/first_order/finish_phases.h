@@ -60,8 +60,8 @@ class FinishPhases {
   Buffer partials_;
   std::vector<FinishItem> items_;
   std::vector<OrthogonalItem> matrices_;
-  std::vector<Array> values_;  // whose squares are wanted
-  std::vector<Array> shown_changes_;
+  std::vector<Array> values_;         // whose squares are wanted
+  std::vector<Array> shown_changes_;  // by parameter, in changes_; no data = it does not wait
   NormPlan value_norms_;
   NormPlan change_norms_;
   std::vector<FactoredItem> factored_;

@@ -186,8 +186,7 @@ FirstOrderOptimizer::Additions FirstOrderOptimizer::additions_of(const Schema& s
     added.wishes.push_back({wishes_of(rule, parameter, hyper_parameters, owner), slice_of(schema, i, owner)});
     check_shape(rule, parameter);
     const std::string name = has_owner(rule, parameter) ? parameter.name : key_name(parameter);
-    added.facts.push_back(
-        {random_key(name, rule.storage().seed), cost_as_a_whole(rule, parameter), rule.finish(schedules)});
+    added.facts.push_back({random_key(name, rule.storage().seed), rule.finish(schedules)});
     narrow(added.limits, parameter, rule.largest_gradient(schedules, largest_stored(parameter)));
   }
   return added;
@@ -233,8 +232,6 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
     if (schema.size() > list.capacity()) list.reserve(first > 0 ? std::max(schema.size(), 2 * first) : schema.size());
   };
   reserve(items_);
-  reserve(random_keys_);
-  reserve(undivided());
   reserve(finish_.options());
   const bool listed_anew = first == 0 || larger.group_of.data() != nullptr || larger.counts.data() != nullptr ||
                            larger.places.data() != nullptr;
@@ -245,13 +242,11 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
 
   store().commit(std::move(growth));
   items_.resize(schema.size());
-  random_keys_.resize(first);
-  undivided().resize(first);
   finish_.options().resize(first);
-  for (const ParameterFacts& each : added.facts) {
-    random_keys_.push_back(each.random_key);
-    undivided().push_back(each.undivided);
-    finish_.options().push_back(each.finish);
+  for (std::size_t i = first; i < schema.size(); ++i) {
+    const ParameterFacts& facts = added.facts[i - first];
+    items_[i].random_key = facts.random_key;
+    finish_.options().push_back(facts.finish);
   }
   for (Buffer ConstantBuffers::* const buffer : ConstantBuffers::all()) {
     if (first == 0 || (larger.*buffer).data() != nullptr) constants_.*buffer = std::move(larger.*buffer);
@@ -352,6 +347,13 @@ void FirstOrderOptimizer::on(StateEvent event) {
   }
 }
 
+std::vector<double> FirstOrderOptimizer::undivided() const {
+  std::vector<double> costs;
+  costs.reserve(schema().size());
+  for (const Parameter& parameter : schema()) costs.push_back(cost_as_a_whole(rules_.of(parameter.group), parameter));
+  return costs;
+}
+
 Optimizer::OwnerOf FirstOrderOptimizer::owners(const Sharding* next) {
   return [this, next](std::size_t parameter, std::size_t slot) -> std::int32_t {
     if (is_number(slot)) return -1;
@@ -374,10 +376,10 @@ void FirstOrderOptimizer::fill_items() {
     const auto group = static_cast<std::size_t>(schema()[i].group);
     const Rule& rule = rules_.of(schema()[i].group);
     UpdateItem& item = items_[i];
-    item = {};
-    item.param = params()[i];
-    item.gradient = grads()[i];
-    if (!updates().empty()) item.update = updates()[i];
+    item = {.random_key = item.random_key};
+    item.param = &params()[i];
+    item.gradient = &grads()[i];
+    if (!updates().empty()) item.update = &updates()[i];
     const std::size_t list = has_own_constants() ? i : group;
     item.kernel = groups_.kernels[group];
     item.constants = constants_.values.as<rules::GroupConstants>() + list;
@@ -387,7 +389,6 @@ void FirstOrderOptimizer::fill_items() {
     item.count = number_of(i, kSteps);
     item.used = store().flags().there() + i;
     item.stochastic = rule.storage().stochastic_rounding;
-    item.random_key = random_keys_[i];
     item.format = rule.storage().format;
     item.first = slice_of(schema(), i).begin;
     item.master = static_cast<float*>(store().tensor(i, kMaster).numbers().data);
@@ -434,8 +435,7 @@ void FirstOrderOptimizer::apply(double clip_value) {
 }
 
 std::int64_t FirstOrderOptimizer::scratch_bytes() const {
-  return static_cast<std::int64_t>(
-      held_bytes(units_, sums_, finish_, averages_, constants_, items_, plan_.prepared, random_keys_));
+  return static_cast<std::int64_t>(held_bytes(units_, sums_, finish_, averages_, constants_, items_, plan_.prepared));
 }
 
 }  // namespace gradstep

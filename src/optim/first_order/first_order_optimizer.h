@@ -56,7 +56,6 @@ class FirstOrderOptimizer final : public Optimizer {
   };
   struct ParameterFacts {
     std::uint64_t random_key = 0;
-    double undivided = 0;
     FinishOptions finish;
   };
   /// What is known of parameters from `first` on before the optimizer has them.
@@ -114,6 +113,7 @@ class FirstOrderOptimizer final : public Optimizer {
   void plan_constants(std::size_t parameters);
   void on(StateEvent event) override;
   std::int64_t scratch_bytes() const override;
+  std::vector<double> undivided() const override;
   OwnerOf owners(const Sharding* next) override;
   /// The rank that has the state of a parameter which is stepped as a whole; -1 = no rank alone.
   std::int32_t owner_of(const Rule& rule, const Parameter& parameter, std::size_t i) const;
@@ -129,7 +129,6 @@ class FirstOrderOptimizer final : public Optimizer {
   RulesByGroup rules_;
   GroupLists groups_;
   ConstantBuffers constants_;
-  std::vector<std::uint64_t> random_keys_;  // by parameter
   std::vector<UpdateItem> items_;
   UpdatePlan plan_;  // of items_
   GradientUnits units_;

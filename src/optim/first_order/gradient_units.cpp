@@ -39,33 +39,38 @@ void GradientUnits::fill(std::span<UpdateItem> items, const RulesByGroup& rules,
   clipped_ = {};
   centered_ = {};
   layouts_.clear();
-  std::vector<std::int64_t> offsets(items.size(), -1);
+  gradients_.clear();
+  if (!rules.any([](const Rule& rule) { return rule.unit_clip().ratio > 0 || rule.centers_gradients(); })) return;
+  const auto clips = [&](std::size_t i) { return rules.of(schema[i].group).unit_clip().ratio > 0; };
+  const auto centers = [&](std::size_t i) {
+    return rules.of(schema[i].group).centers_gradients() && schema[i].shape.size() > 1;
+  };
+  gradients_.resize(items.size());
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const Rule& rule = rules.of(schema[i].group);
-    const bool centers = rule.centers_gradients() && schema[i].shape.size() > 1;
-    if (!(rule.unit_clip().ratio > 0) && !centers) continue;
-    if (items[i].gradient.data == nullptr || items[i].gradient.size == 0) continue;
-    offsets[i] = bytes;
-    bytes += line_bytes(items[i].gradient.size, arithmetic_dtype(items[i].param.dtype));
+    const Array& gradient = *items[i].gradient;
+    if ((!clips(i) && !centers(i)) || gradient.data == nullptr || gradient.size == 0) continue;
+    gradients_[i] = compact_array(nullptr, gradient.size, arithmetic_dtype(items[i].param->dtype));
+    bytes += line_bytes(gradient.size, gradients_[i].dtype);
   }
   site_.fit(shaped_, bytes, /*zeroed=*/false);
+  auto* next = shaped_.as<std::byte>();
   for (std::size_t i = 0; i < items.size(); ++i) {
-    if (offsets[i] < 0) continue;
+    Array& shaped = gradients_[i];
+    if (shaped.size == 0) continue;
+    shaped.data = next;
+    next += line_bytes(shaped.size, shaped.dtype);
     UpdateItem& item = items[i];
-    const Rule& rule = rules.of(schema[i].group);
-    const UnitClip& clip = rule.unit_clip();
-    const Array shaped =
-        compact_array(shaped_.as<std::byte>() + offsets[i], item.gradient.size, arithmetic_dtype(item.param.dtype));
-    if (clip.ratio > 0) {
+    if (clips(i)) {
+      const UnitClip& clip = rules.of(schema[i].group).unit_clip();
       add(clipped_,
-          {.gradient = item.gradient, .value = item.param, .to = shaped, .clip = clip.ratio, .epsilon = clip.epsilon},
+          {.gradient = *item.gradient, .value = *item.param, .to = shaped, .clip = clip.ratio, .epsilon = clip.epsilon},
           schema[i], clip.units);
-      item.gradient = shaped;
+      item.gradient = &shaped;
     }
-    if (rule.centers_gradients() && schema[i].shape.size() > 1) {
-      add(centered_, {.gradient = item.gradient, .value = {}, .to = shaped}, schema[i], ClipUnits::rows);
-      item.gradient = shaped;
+    if (centers(i)) {
+      add(centered_, {.gradient = *item.gradient, .value = {}, .to = shaped}, schema[i], ClipUnits::rows);
+      item.gradient = &shaped;
     }
   }
   for (Pass* pass : {&clipped_, &centered_}) {

@@ -31,7 +31,7 @@ class GradientUnits {
   void run(const kernels::StepScalars* scalars);
 
   std::size_t bytes() const {
-    std::size_t bytes = held_bytes(shaped_, clipped_, centered_);
+    std::size_t bytes = held_bytes(shaped_, gradients_, clipped_, centered_);
     bytes += layouts_.size() * sizeof(std::vector<std::int64_t>);
     for (const std::vector<std::int64_t>& numbers : layouts_) bytes += allocated_bytes(held_bytes(numbers));
     return bytes;
@@ -53,6 +53,7 @@ class GradientUnits {
 
   const Site& site_;
   Buffer shaped_;
+  std::vector<Array> gradients_;  // by parameter, in shaped_; no elements = the host's are left as they are
   Pass clipped_;
   Pass centered_;
   std::deque<std::vector<std::int64_t>> layouts_;  // shapes and strides of views

@@ -25,7 +25,7 @@ void SumsPhase::fill(std::span<const UpdateItem> items, std::span<const rules::N
     item.numbers = numbers[i];
     item.constants = const_cast<rules::GroupConstants*>(items[i].constants);
     item.used = items[i].used;
-    item.has_gradient = items[i].gradient.data != nullptr;
+    item.has_gradient = items[i].gradient->data != nullptr;
     item.program = items[i].program;
     item.program_numbers = const_cast<double*>(items[i].numbers);
     item.size = static_cast<double>(schema[i].whole_size());

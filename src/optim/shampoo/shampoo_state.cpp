@@ -98,8 +98,8 @@ std::vector<StateWish> shampoo_wishes(const ShampooOptions& options, const Param
   const Encoding kept = options.storage.format == StateFormat::bf16 ? Encoding::bf16 : plain;
   std::vector<StateWish> wishes;
   const auto wish = [&](ShampooSlot slot, const char* name, Encoding encoding) {
-    std::vector<std::int64_t> shape = parameter.shape;
-    if (shape.empty()) shape = {whole.rows, whole.columns};
+    std::vector<std::int64_t> shape =
+        parameter.shape.empty() ? std::vector{whole.rows, whole.columns} : parameter.shape.list();
     wishes.push_back({slot, name, TensorForm{whole.rows, whole.columns, encoding}, std::move(shape)});
   };
   if (!corrected && (state.preconditioned || shared_momentum || has_momentum)) {

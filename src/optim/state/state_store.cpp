@@ -3,12 +3,17 @@
 #include "optim/state/state_store.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <utility>
 
-#include "core/held_bytes.h"
-
 namespace gradstep {
+
+namespace {
+
+constexpr auto slot_of = [](const auto& entry) -> std::size_t { return entry.slot; };
+
+}  // namespace
 
 std::int64_t bytes_of(std::span<const StateWish> tensors) {
   std::int64_t bytes = 0;
@@ -16,24 +21,48 @@ std::int64_t bytes_of(std::span<const StateWish> tensors) {
   return bytes;
 }
 
-const StateStore::Entry* StateStore::entry_in(const List& list, std::size_t slot) {
-  const auto found = std::ranges::lower_bound(list, slot, {}, &Entry::slot);
+const StateStore::Entry* StateStore::Entries::find(std::size_t parameter, std::size_t slot) const {
+  if (parameter >= size()) return nullptr;
+  const std::span<const Entry> list = (*this)[parameter];
+  const auto found = std::ranges::lower_bound(list, slot, {}, slot_of);
   return found != list.end() && found->slot == slot ? &*found : nullptr;
+}
+
+void StateStore::Entries::append(std::span<Entry> entries) {
+  std::ranges::sort(entries, {}, slot_of);
+  all_.insert(all_.end(), std::move_iterator(entries.begin()), std::move_iterator(entries.end()));
+  ends_.push_back(static_cast<std::uint32_t>(all_.size()));
+}
+
+void StateStore::Entries::reserve(std::size_t first, const Entries& added) {
+  const auto room_for = [](auto& list, std::size_t count) {
+    if (count > list.capacity()) list.reserve(list.empty() ? count : std::max(count, 2 * list.size()));
+  };
+  room_for(all_, begin(first) + added.all_.size());
+  room_for(ends_, first + added.ends_.size());
+}
+
+void StateStore::Entries::replace(std::size_t first, Entries added) noexcept {
+  all_.resize(begin(first));
+  ends_.resize(first);
+  const auto kept = static_cast<std::uint32_t>(all_.size());
+  all_.insert(all_.end(), std::move_iterator(added.all_.begin()), std::move_iterator(added.all_.end()));
+  for (const std::uint32_t end : added.ends_) ends_.push_back(kept + end);
 }
 
 const StateTensor& StateStore::tensor(std::size_t parameter, std::size_t slot) const {
   static const StateTensor kNone;
-  const Entry* found = parameter < parameters_.size() ? entry_in(parameters_[parameter], slot) : nullptr;
+  const Entry* found = parameters_.find(parameter, slot);
   return found != nullptr ? found->tensor : kNone;
 }
 
 bool StateStore::is_active(std::size_t parameter, std::size_t slot) const {
-  const Entry* found = parameter < parameters_.size() ? entry_in(parameters_[parameter], slot) : nullptr;
+  const Entry* found = parameters_.find(parameter, slot);
   return found != nullptr && found->active;
 }
 
 std::size_t StateStore::find(std::size_t parameter, const char* name) const {
-  const List& list = parameters_[parameter];
+  const std::span<const Entry> list = parameters_[parameter];
   const auto found = std::ranges::find_if(list, [&](const Entry& e) { return e.active && e.about->name == name; });
   return found != list.end() ? found->slot : kNoSlot;
 }
@@ -80,13 +109,13 @@ void StateStore::make(Entries& entries, std::span<const Position> positions) con
   std::vector<StateTensor*> whole;
   std::vector<StateTensor*> cut;
   for (const Position& at : positions) {
-    Entry& made = *entry_in(entries[at.parameter], at.slot);
+    Entry& made = *entries.find(at.parameter, at.slot);
     if (made.owner >= 0 && made.tensor.slice().size == 0) continue;
     (made.about->is_whole ? whole : cut).push_back(&made.tensor);
   }
   allocate_tensors(site_, cut, /*side_by_side=*/false);
   allocate_tensors(site_, whole, /*side_by_side=*/true);
-  for (const Position& at : positions) entry_in(entries[at.parameter], at.slot)->tensor.write_initial(context_, site_);
+  for (const Position& at : positions) entries.find(at.parameter, at.slot)->tensor.write_initial(context_, site_);
 }
 
 bool StateStore::begins_anew(std::size_t parameter, const ParameterWish& wish) const {
@@ -96,37 +125,34 @@ bool StateStore::begins_anew(std::size_t parameter, const ParameterWish& wish) c
 
 StateStore::Growth StateStore::grow(std::span<const ParameterWish> wishes, std::size_t first) {
   const std::size_t count = first + wishes.size();
-  if (count > parameters_.capacity()) {
-    parameters_.reserve(parameters_.empty() ? count : std::max(count, 2 * parameters_.size()));
-  }
   Growth growth;
   growth.first = first;
-  growth.parameters.assign(parameters_.begin() + static_cast<std::ptrdiff_t>(first), parameters_.end());
-  growth.parameters.resize(wishes.size());
   std::vector<Position> fresh;
+  std::vector<Entry> list;  // of one parameter
   for (std::size_t i = 0; i < wishes.size(); ++i) {
-    List& list = growth.parameters[i];
-    for (Entry& entry : list) entry.active = false;
-    List added;
+    list.clear();
+    if (first + i < parameters_.size()) {
+      for (const Entry& before : parameters_[first + i]) list.emplace_back(before).active = false;
+    }
     for (const StateWish& wish : wishes[i].tensors) {
-      if (Entry* known = entry_in(list, wish.slot)) {
+      const auto known = std::ranges::find(list, wish.slot, slot_of);
+      if (known != list.end()) {
         known->active = true;
         continue;
       }
       const Slice all{0, wish.owner >= 0 && wishes[i].slice.size == 0 ? 0 : wish.form.size()};
-      Entry& entry = added.emplace_back();
+      Entry& entry = list.emplace_back();
       entry.about = &*descriptions_.insert({wish.name, wish.shape, wish.is_whole}).first;
       entry.tensor = StateTensor(wish.form, wish.is_whole ? all : wishes[i].slice);
-      entry.slot = static_cast<std::uint32_t>(wish.slot);
+      entry.slot = wish.slot & kSlotBits;
       entry.owner = wish.owner;
       entry.active = true;
       fresh.push_back({i, wish.slot});
     }
-    list.reserve(list.size() + added.size());
-    std::ranges::move(added, std::back_inserter(list));
-    std::ranges::sort(list, {}, &Entry::slot);
+    growth.parameters.append(list);
   }
   make(growth.parameters, fresh);
+  parameters_.reserve(first, growth.parameters);
   if (flags_.size() == 0) {
     growth.flags.emplace(site_, count, flags_at_site_);
   } else if (!flags_.has_room_for(count)) {
@@ -135,7 +161,7 @@ StateStore::Growth StateStore::grow(std::span<const ParameterWish> wishes, std::
   // What was switched off has no owner: it may begin anew before the rest is taken over.
   for (std::size_t i = first; i < parameters_.size(); ++i) {
     for (const Entry& before : parameters_[i]) {
-      const bool comes_back = !before.active && entry_in(growth.parameters[i - first], before.slot)->active;
+      const bool comes_back = !before.active && growth.parameters.find(i - first, before.slot)->active;
       if (comes_back && !before.about->is_whole) before.tensor.write_initial(context_, site_);
     }
   }
@@ -144,18 +170,21 @@ StateStore::Growth StateStore::grow(std::span<const ParameterWish> wishes, std::
 
 void StateStore::commit(Growth growth) noexcept {
   const std::size_t count = growth.first + growth.parameters.size();
-  parameters_.resize(growth.first);
-  for (List& list : growth.parameters) parameters_.push_back(std::move(list));
+  parameters_.replace(growth.first, std::move(growth.parameters));
   if (growth.flags) flags_ = std::move(*growth.flags);
   flags_.resize(count);
 }
 
 void StateStore::prepare_move(FunctionRef<StatePlace(std::size_t, std::size_t)> place, Gathers gathers, bool keep) {
   discard_move();
-  next_ = parameters_;
-  for (std::size_t i = 0; i < next_.size(); ++i) {
-    std::erase_if(next_[i], [](const Entry& entry) { return !entry.active && !entry.about->is_whole; });
-    for (Entry& entry : next_[i]) {
+  next_.reserve(0, parameters_);
+  std::vector<Entry> list;  // of one parameter
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    list.clear();
+    for (const Entry& entry : parameters_[i]) {
+      if (entry.active || entry.about->is_whole) list.push_back(entry);
+    }
+    for (Entry& entry : list) {
       const StatePlace to = place(i, entry.slot);
       const bool stays = !is_spread(entry, gathers) && (to.owner < 0 || gathers == Gathers::nothing) &&
                          entry.tensor.slice() == to.slice;
@@ -164,6 +193,7 @@ void StateStore::prepare_move(FunctionRef<StatePlace(std::size_t, std::size_t)> 
       entry.tensor = StateTensor(entry.tensor.form(), to.slice);
       moved_.push_back({i, entry.slot});
     }
+    next_.append(list);
   }
   make(next_, moved_);
   next_flags_ = UsedFlags(site_, flags_.size(), flags_at_site_);
@@ -194,7 +224,7 @@ void StateStore::fill_moved(Gathers gathers, FunctionRef<void(const StoredState&
   for (const Position& moved : moved_) {
     const Entry& before = at(moved);
     const std::vector<StoredState> from = stored(moved.parameter, before);
-    const std::vector<StoredState> to = stored(moved.parameter, *entry_in(next_[moved.parameter], moved.slot));
+    const std::vector<StoredState> to = stored(moved.parameter, *next_.find(moved.parameter, moved.slot));
     for (std::size_t part = 0; part < from.size(); ++part) {
       const Array& array = to[part].array;
       const auto bytes = static_cast<std::size_t>(array.bytes());
@@ -216,29 +246,29 @@ void StateStore::commit_move() noexcept {
 }
 
 void StateStore::discard_move() noexcept {
-  next_.clear();
+  next_ = {};
   moved_.clear();
   next_flags_ = {};
 }
 
 std::size_t StateStore::bytes() const {
-  std::size_t bytes = held_bytes(flags_) + parameters_.capacity() * sizeof(List);
+  std::size_t bytes = held_bytes(flags_, parameters_);
   for (const Description& about : descriptions_) {
     bytes += allocated_bytes(sizeof about + 4 * sizeof(void*)) + allocated_bytes(held_bytes(about.shape));
   }
-  std::vector<const Buffer*> memories;
-  for (const List& list : parameters_) {
-    bytes += allocated_bytes(list.capacity() * sizeof(Entry));
-    for (const Entry& entry : list) {
-      bytes += entry.tensor.padding();
-      const Buffer* memory = entry.tensor.memory();
-      if (memory != nullptr && (memories.empty() || memory != memories.back())) memories.push_back(memory);
-    }
+  std::set<std::reference_wrapper<const StateTensor>, decltype(&StateTensor::memory_is_before)> in_buffers(
+      &StateTensor::memory_is_before);
+  const StateTensor* last = nullptr;
+  for (const Entry& entry : parameters_.all()) {
+    const StateTensor& tensor = entry.tensor;
+    bytes += tensor.padding();
+    if (!tensor.is_here()) continue;
+    const bool is_in_another =
+        last == nullptr || StateTensor::memory_is_before(*last, tensor) || StateTensor::memory_is_before(tensor, *last);
+    if (is_in_another) in_buffers.insert(tensor);
+    last = &tensor;
   }
-  std::ranges::sort(memories);
-  const auto again = std::ranges::unique(memories);
-  memories.erase(again.begin(), again.end());
-  return bytes + memories.size() * (allocated_bytes(sizeof(Buffer) + 2 * sizeof(void*)) + kAlignment);
+  return bytes + in_buffers.size() * (allocated_bytes(sizeof(Buffer) + 2 * sizeof(void*)) + kAlignment);
 }
 
 }  // namespace gradstep

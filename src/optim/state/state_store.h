@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/function_ref.h"
+#include "core/held_bytes.h"
 #include "core/schema.h"
 #include "optim/state/state_tensor.h"
 #include "optim/state/used_flags.h"
@@ -138,28 +139,50 @@ class StateStore {
       return std::tie(name, shape, is_whole) < std::tie(other.name, other.shape, other.is_whole);
     }
   };
+  static constexpr std::uint32_t kSlotBits = ~std::uint32_t{0} >> 1;
   /// A tensor of a parameter.
   struct Entry {
     const Description* about = nullptr;
     StateTensor tensor;
-    std::uint32_t slot = 0;
     std::int32_t owner = -1;
-    bool active = false;
+    std::uint32_t slot : 31 = 0;
+    bool active : 1 = false;
   };
-  using List = std::vector<Entry>;  ///< of a parameter, by slot
-  using Entries = std::vector<List>;
+  /// By parameter, its entries by slot.
+  class Entries {
+   public:
+    std::size_t size() const { return ends_.size(); }
+    std::span<const Entry> operator[](std::size_t i) const {
+      return std::span(all_).subspan(begin(i), ends_[i] - begin(i));
+    }
+    std::span<Entry> operator[](std::size_t i) { return std::span(all_).subspan(begin(i), ends_[i] - begin(i)); }
+    std::span<const Entry> all() const { return all_; }
+    /// NULL = the parameter has none in this slot, or is none of these.
+    const Entry* find(std::size_t parameter, std::size_t slot) const;
+    Entry* find(std::size_t parameter, std::size_t slot) {
+      return const_cast<Entry*>(std::as_const(*this).find(parameter, slot));
+    }
+    /// The entries of one more parameter, in any order.
+    void append(std::span<Entry> entries);
+    /// Makes room for replace(), and more than that if there are entries.
+    void reserve(std::size_t first, const Entries& added);
+    /// `added` are the entries of the parameters from `first` on. There is room for them.
+    void replace(std::size_t first, Entries added) noexcept;
+    std::size_t bytes() const { return held_bytes(all_, ends_); }
+
+   private:
+    std::size_t begin(std::size_t i) const { return i == 0 ? 0 : ends_[i - 1]; }
+
+    std::vector<Entry> all_;
+    std::vector<std::uint32_t> ends_;
+  };
   struct Position {
     std::size_t parameter = 0;
     std::size_t slot = 0;
   };
 
-  /// NULL = there is none.
-  static const Entry* entry_in(const List& list, std::size_t slot);
-  static Entry* entry_in(List& list, std::size_t slot) {
-    return const_cast<Entry*>(entry_in(std::as_const(list), slot));
-  }
   /// The parameter has it.
-  const Entry& at(const Position& position) const { return *entry_in(parameters_[position.parameter], position.slot); }
+  const Entry& at(const Position& position) const { return *parameters_.find(position.parameter, position.slot); }
   static bool is_spread(const Entry& entry, Gathers gathers) {
     if (gathers == Gathers::nothing) return false;
     if (gathers == Gathers::everything || entry.owner >= 0) return true;

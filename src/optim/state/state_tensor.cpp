@@ -3,6 +3,7 @@
 #include "optim/state/state_tensor.h"
 
 #include <algorithm>
+#include <bit>
 #include <tuple>
 #include <type_traits>
 
@@ -48,8 +49,14 @@ std::int64_t diagonal_length(const TensorForm& form) {
   return form.encoding == Encoding::columns_int16 ? form.columns : 0;
 }
 
-std::size_t whole_lines(std::int64_t bytes) {
-  return static_cast<std::size_t>(whole_units(bytes, static_cast<std::int64_t>(kAlignment)));
+/// Lists of so many bytes are padded to a multiple of this: a cache line, unless an eighth of the list is less. Devices
+/// read 16 bytes at once.
+std::size_t unit_of(std::size_t bytes) { return std::clamp<std::size_t>(std::bit_floor(bytes / 8), 16, kAlignment); }
+
+/// `unit` is a power of two.
+std::size_t padded(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) & ~(unit - 1); }
+std::size_t padded(std::int64_t bytes) {
+  return padded(static_cast<std::size_t>(bytes), unit_of(static_cast<std::size_t>(bytes)));
 }
 
 }  // namespace
@@ -61,35 +68,45 @@ std::int64_t TensorForm::bytes(std::int64_t elements) const {
 
 /// How the memory of tensors of one form is divided: all numbers, then all factors, then all diagonals.
 struct StateTensor::Layout {
-  std::size_t numbers = 0;  // bytes of one tensor
-  std::size_t factors = 0;
-  std::size_t diagonal = 0;
+  std::size_t numbers = 0;   // bytes of one tensor
+  std::size_t factors = 0;   // f32: one for each block, or for each column
+  std::size_t diagonal = 0;  // f32
 
   explicit Layout(const StateTensor& tensor)
-      : numbers(whole_lines(tensor.slice_.size * number_size(tensor.form_.encoding))),
-        factors(whole_lines(factor_count(tensor.form_, tensor.slice_.size) * size_of(DType::f32))),
-        diagonal(whole_lines(diagonal_length(tensor.form_) * size_of(DType::f32))) {}
+      : numbers(padded(tensor.slice_.size * number_size(tensor.form_.encoding))),
+        factors(padded(factor_count(tensor.form_, tensor.slice_.size) * size_of(DType::f32))),
+        diagonal(padded(diagonal_length(tensor.form_) * size_of(DType::f32))) {}
 
   std::size_t bytes() const { return numbers + factors + diagonal; }
 };
 
+float* StateTensor::factors() const {
+  if (!is_coded() || !is_here()) return nullptr;
+  const Layout layout(*this);
+  if (layout.factors == 0) return nullptr;
+  return reinterpret_cast<float*>(memory_.get() + (batch_ - place_) * layout.numbers + place_ * layout.factors);
+}
+
+float* StateTensor::diagonal() const {
+  if (!is_coded() || !is_here()) return nullptr;
+  const Layout layout(*this);
+  if (layout.diagonal == 0) return nullptr;
+  return reinterpret_cast<float*>(memory_.get() + (batch_ - place_) * layout.numbers + batch_ * layout.factors +
+                                  place_ * layout.diagonal);
+}
+
 Array StateTensor::numbers() const {
   const std::int64_t bytes_each = number_size(form_.encoding) / size_of(dtype_of(form_.encoding));
-  return compact_array(numbers_, slice_.size * bytes_each, dtype_of(form_.encoding));
+  return compact_array(stored_numbers(), slice_.size * bytes_each, dtype_of(form_.encoding));
 }
 
 StoredMatrix StateTensor::matrix() const {
-  return {form_.rows,
-          form_.columns,
-          coding_of(form_.encoding),
-          numbers_,
-          factors(),
-          static_cast<float*>(diagonal_),
-          dtype_of(form_.encoding)};
+  return {form_.rows, form_.columns, coding_of(form_.encoding), stored_numbers(),
+          factors(),  diagonal(),    dtype_of(form_.encoding)};
 }
 
 CodedNumbers StateTensor::codes() const {
-  return {static_cast<std::uint8_t*>(numbers_), factors(), slice_.size, form_.has_signs};
+  return {static_cast<std::uint8_t*>(stored_numbers()), factors(), slice_.size, form_.has_signs};
 }
 
 void StateTensor::encode(const Site& site, const float* from) const {
@@ -114,9 +131,9 @@ void StateTensor::write_initial(const Context& context, const Site& site) const 
     return site.backend().write_identity(matrix(), form_.initial, site.queue());
   }
   const Array kept = numbers();
-  site.queue().zero(numbers_, static_cast<std::size_t>(kept.bytes()));
-  site.queue().zero(factors_, static_cast<std::size_t>(factor_count(form_, slice_.size) * size_of(DType::f32)));
-  site.queue().zero(diagonal_, static_cast<std::size_t>(diagonal_length(form_) * size_of(DType::f32)));
+  site.queue().zero(kept.data, static_cast<std::size_t>(kept.bytes()));
+  site.queue().zero(factors(), static_cast<std::size_t>(factor_count(form_, slice_.size) * size_of(DType::f32)));
+  site.queue().zero(diagonal(), static_cast<std::size_t>(diagonal_length(form_) * size_of(DType::f32)));
   if (form_.initial == 0 && form_.random_key == 0) return;
   const DType dtype = form_.encoding == Encoding::f64 ? DType::f64 : DType::f32;
   Buffer filled = context.allocate(static_cast<std::size_t>(slice_.size * size_of(dtype)), /*zeroed=*/false);
@@ -151,12 +168,12 @@ void StateTensor::append_stored(std::size_t parameter, const std::string& name, 
     stored.push_back({parameter, name + suffix, array, 0, length, false, owner, {length}});
   };
   if (form_.encoding == Encoding::blocks) {
-    const Array array = compact_array(factors_, block_count(slice_.size), DType::f32);
+    const Array array = compact_array(factors(), block_count(slice_.size), DType::f32);
     stored.push_back({parameter, name + ".scales", array, slice_.begin / kernels::kCodeBlock, block_count(form_.size()),
                       true, owner});
   } else if (is_coded()) {
-    append_list(".buckets", factors_, form_.columns);
-    if (diagonal_length(form_) > 0) append_list(".diagonal", diagonal_, form_.columns);
+    append_list(".buckets", factors(), form_.columns);
+    if (diagonal_length(form_) > 0) append_list(".diagonal", diagonal(), form_.columns);
   }
 }
 
@@ -164,15 +181,12 @@ std::size_t StateTensor::padding() const {
   return is_here() ? Layout(*this).bytes() - static_cast<std::size_t>(form_.bytes(slice_.size)) : 0;
 }
 
-void StateTensor::place(const Layout& layout, std::byte* numbers, std::byte* factors, std::byte* diagonal) {
-  if (layout.numbers > 0) numbers_ = numbers;
-  if (layout.factors > 0) factors_ = factors;
-  if (layout.diagonal > 0) diagonal_ = diagonal;
-}
-
 void allocate_tensors(const Site& site, std::span<StateTensor* const> tensors, bool side_by_side) {
   const auto allocate = [&](std::size_t bytes) {
     return std::make_shared<const Buffer>(site.allocate(bytes, /*zeroed=*/true));
+  };
+  const auto part_of = [](const std::shared_ptr<const Buffer>& memory, std::size_t offset) {
+    return std::shared_ptr<std::byte>(memory, memory->bytes() > 0 ? memory->as<std::byte>() + offset : nullptr);
   };
   if (!side_by_side) {
     constexpr std::size_t kShared = std::size_t{256} << 10;
@@ -181,21 +195,22 @@ void allocate_tensors(const Site& site, std::span<StateTensor* const> tensors, b
       const std::size_t bytes = StateTensor::Layout(*tensor).bytes();
       return bytes > 0 && bytes % 4096 == 0 ? bytes + kAlignment : bytes;
     };
+    /// Where a tensor begins behind those that take `bytes`, which then has it, too.
+    const auto place_behind = [&](std::size_t& bytes, const StateTensor* tensor) {
+      const std::size_t begin = padded(bytes, unit_of(StateTensor::Layout(*tensor).numbers));
+      bytes = begin + room(tensor);
+      return begin;
+    };
     for (auto begin = tensors.begin(); begin != tensors.end();) {
       auto end = begin;
       std::size_t bytes = 0;
-      do {
-        bytes += room(*end++);
-      } while (end != tensors.end() && bytes + room(*end) <= kShared);
-      const auto memory = allocate(end == begin + 1 ? StateTensor::Layout(**begin).bytes() : bytes);
-      for (std::size_t offset = 0; begin != end; ++begin) {
-        StateTensor& tensor = **begin;
-        const StateTensor::Layout layout(tensor);
-        std::byte* const at = layout.bytes() > 0 ? memory->as<std::byte>() + offset : nullptr;
-        tensor.memory_ = memory;
-        tensor.place(layout, at, at + layout.numbers, at + layout.numbers + layout.factors);
-        offset += room(&tensor);
+      for (std::size_t next = 0; end != tensors.end(); ++end) {
+        place_behind(next, *end);
+        if (end != begin && next > kShared) break;
+        bytes = next;
       }
+      const auto memory = allocate(end == begin + 1 ? StateTensor::Layout(**begin).bytes() : bytes);
+      for (std::size_t next = 0; begin != end; ++begin) (*begin)->memory_ = part_of(memory, place_behind(next, *begin));
     }
     return;
   }
@@ -211,13 +226,10 @@ void allocate_tensors(const Site& site, std::span<StateTensor* const> tensors, b
     const auto count = static_cast<std::size_t>(end - begin);
     const StateTensor::Layout layout(**begin);
     const auto memory = allocate(count * layout.bytes());
-    auto* const numbers = memory->as<std::byte>();
-    std::byte* const factors = numbers + count * layout.numbers;
-    std::byte* const diagonals = factors + count * layout.factors;
-    for (std::size_t k = 0; begin != end; ++begin, ++k) {
-      (*begin)->memory_ = memory;
-      (*begin)->place(layout, numbers + k * layout.numbers, factors + k * layout.factors,
-                      diagonals + k * layout.diagonal);
+    for (std::uint32_t k = 0; begin != end; ++begin, ++k) {
+      (*begin)->memory_ = part_of(memory, k * layout.numbers);
+      (*begin)->place_ = k;
+      (*begin)->batch_ = static_cast<std::uint32_t>(count);
     }
   }
 }

@@ -48,25 +48,25 @@ class StateTensor {
  public:
   StateTensor() = default;
   /// Without memory, which allocate_tensors() gives it. Columns in codes are kept whole.
-  StateTensor(const TensorForm& form, Slice slice) : exists_(true), form_(form), slice_(slice) {}
+  StateTensor(const TensorForm& form, Slice slice) : form_(form), slice_(slice), batch_(1) {}
 
-  bool exists() const { return exists_; }
+  bool exists() const { return batch_ > 0; }
   /// False: it has no memory yet, or another rank has it.
-  bool is_here() const { return memory_ != nullptr; }
+  bool is_here() const { return memory_.use_count() > 0; }
   const TensorForm& form() const { return form_; }
   /// The elements that this rank has.
   Slice slice() const { return slice_; }
   /// In integer codes, which no view shows.
   bool is_coded() const { return form_.encoding >= Encoding::blocks; }
 
-  /// What its numbers lie in, perhaps with others'.
-  const Buffer* memory() const { return memory_.get(); }
-  /// Bytes of that which no number fills.
+  /// An order in which tensors of one buffer are equal.
+  static bool memory_is_before(const StateTensor& a, const StateTensor& b) { return a.memory_.owner_before(b.memory_); }
+  /// Bytes of its memory which no number fills.
   std::size_t padding() const;
 
   /// The numbers as they are kept.
   Array numbers() const;
-  float* factors() const { return static_cast<float*>(factors_); }
+  float* factors() const;
   /// The matrix of a whole tensor that is not in blocks; no numbers if it is not here.
   StoredMatrix matrix() const;
 
@@ -84,20 +84,22 @@ class StateTensor {
   friend void allocate_tensors(const Site& site, std::span<StateTensor* const> tensors, bool side_by_side);
   struct Layout;
 
-  void place(const Layout& layout, std::byte* numbers, std::byte* factors, std::byte* diagonal);
+  /// NULL = it has none.
+  void* stored_numbers() const { return slice_.size > 0 ? memory_.get() : nullptr; }
+  float* diagonal() const;
   CodedNumbers codes() const;
 
-  bool exists_ = false;
   TensorForm form_;
   Slice slice_;
-  void* numbers_ = nullptr;
-  void* factors_ = nullptr;   // f32: one for each block, or for each column
-  void* diagonal_ = nullptr;  // f32
-  std::shared_ptr<const Buffer> memory_;
+  // Where its numbers begin, or would if it had some. Keeps the buffer.
+  std::shared_ptr<std::byte> memory_;
+  // Which one it is of how many that lie side by side (Layout). None = it does not exist.
+  std::uint32_t place_ = 0;
+  std::uint32_t batch_ = 0;
 };
 
 /// Gives tensors memory of zeros, which small ones share. `side_by_side`: those of one form lie at one distance, in the
-/// order of the list and each at a multiple of 64 bytes, so that a device can take them in one batch.
+/// order of the list and each at a multiple of 16 bytes, so that a device can take them in one batch.
 void allocate_tensors(const Site& site, std::span<StateTensor* const> tensors, bool side_by_side);
 
 }  // namespace gradstep

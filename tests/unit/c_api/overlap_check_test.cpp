@@ -11,30 +11,27 @@ class Overlap : public ::testing::Test {
  protected:
   static Array array(float* data, std::int64_t size) { return {data, size, DType::f32, 0, nullptr, nullptr}; }
   std::vector<float> memory = std::vector<float>(64);
-  OverlapCheck check;
 };
 
 TEST_F(Overlap, ParameterAndItsGradient) {
   const Array p[] = {array(&memory[0], 8)};
   const Array g[] = {array(&memory[7], 8)};
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[0] overlaps grads[0]", [&] { check.check(p, g, {}); });
-  // A failed check is not remembered as a good one.
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[0] overlaps grads[0]", [&] { check.check(p, g, {}); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[0] overlaps grads[0]", [&] { check_overlap(p, g, {}); });
 }
 
 TEST_F(Overlap, AnyParameterWithAnyOtherBuffer) {
   const Array p[] = {array(&memory[0], 8), array(&memory[8], 8)};
   const Array g[] = {array(&memory[16], 8), array(&memory[0], 8)};
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "overlaps", [&] { check.check(p, g, {}); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "overlaps", [&] { check_overlap(p, g, {}); });
   const Array twice[] = {array(&memory[0], 8), array(&memory[4], 8)};
   const Array apart[] = {array(&memory[16], 8), array(&memory[24], 8)};
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[0] overlaps params[1]", [&] { check.check(twice, apart, {}); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[0] overlaps params[1]", [&] { check_overlap(twice, apart, {}); });
 }
 
 TEST_F(Overlap, GradientsMayShareMemory) {
   const Array p[] = {array(&memory[0], 8), array(&memory[8], 8)};
   const Array g[] = {array(&memory[16], 8), array(&memory[16], 8)};
-  EXPECT_NO_THROW(check.check(p, g, {}));
+  EXPECT_NO_THROW(check_overlap(p, g, {}));
 }
 
 // As halves of one weight are that two layers take for theirs.
@@ -52,11 +49,11 @@ TEST_F(Overlap, ColumnsOfOneMatrixLieBesideEachOther) {
   const Array g[] = {array(gradients.data(), 12), array(&gradients[12], 12)};
   for (const std::size_t apart : {3U, 5U}) {
     const Array p[] = {columns(0), columns(apart)};
-    EXPECT_NO_THROW(check.check(p, g, {})) << apart;
+    EXPECT_NO_THROW(check_overlap(p, g, {})) << apart;
   }
   for (const std::size_t shared : {0U, 1U, 2U, 6U, 8U, 14U}) {
     const Array p[] = {columns(0), columns(shared)};
-    expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[0] overlaps params[1]", [&] { check.check(p, g, {}); });
+    expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[0] overlaps params[1]", [&] { check_overlap(p, g, {}); });
   }
 }
 
@@ -67,17 +64,9 @@ TEST_F(Overlap, AMillionGradientsMayShareMemory) {
   std::vector<Array> p;
   for (float& value : values) p.push_back(array(&value, 1));
   const std::vector<Array> g(kMany, array(memory.data(), 64));
-  EXPECT_NO_THROW(check.check(p, g, {}));
+  EXPECT_NO_THROW(check_overlap(p, g, {}));
   p[kMany / 2] = array(&memory[63], 1);
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "overlaps params[500000]", [&] { check.check(p, g, {}); });
-}
-
-TEST_F(Overlap, LongerBuffersAtTheSameAddressesAreComparedAnew) {
-  const Array p[] = {array(&memory[0], 8)};
-  const Array apart[] = {array(&memory[8], 8)};
-  EXPECT_NO_THROW(check.check(p, apart, {}));
-  const Array longer[] = {array(&memory[0], 9)};
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[0] overlaps grads[0]", [&] { check.check(longer, apart, {}); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "overlaps params[500000]", [&] { check_overlap(p, g, {}); });
 }
 
 TEST_F(Overlap, AnUpdateThatWalksItsGradientsPlaceInAnotherOrderIsRefused) {
@@ -87,17 +76,17 @@ TEST_F(Overlap, AnUpdateThatWalksItsGradientsPlaceInAnotherOrderIsRefused) {
   const Array p[] = {array(&memory[32], 16)};
   const Array rows[] = {{&memory[0], 16, DType::f32, 2, shape, gaps}};
   const Array turned[] = {{&memory[0], 16, DType::f32, 2, shape, columns}};
-  EXPECT_NO_THROW(check.check(p, rows, rows));
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "overlaps", [&] { check.check(p, rows, turned); });
+  EXPECT_NO_THROW(check_overlap(p, rows, rows));
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "overlaps", [&] { check_overlap(p, rows, turned); });
 }
 
 TEST_F(Overlap, UpdatesMayBeExactlyTheGradients) {
   const Array p[] = {array(&memory[0], 8)};
   const Array g[] = {array(&memory[8], 8)};
-  EXPECT_NO_THROW(check.check(p, g, g));
+  EXPECT_NO_THROW(check_overlap(p, g, g));
   const Array shifted[] = {array(&memory[9], 8)};
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "overlaps", [&] { check.check(p, g, shifted); });
-  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "overlaps", [&] { check.check(p, g, p); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "overlaps", [&] { check_overlap(p, g, shifted); });
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "overlaps", [&] { check_overlap(p, g, p); });
 }
 
 }  // namespace

@@ -47,6 +47,17 @@ TEST_F(Binding, AnotherGradientIsAnotherVersionOfTheGradientsAlone) {
   EXPECT_EQ(second.grads[1].data, other.values.data());
 }
 
+TEST_F(Binding, AGradientThatIsAbsentAgainIsTheSameVersion) {
+  const StepBuffers present = bind();
+  grads[1] = {};
+  const StepBuffers first = bind();
+  EXPECT_FALSE(first.grads.shows_again(present.grads));
+  EXPECT_EQ(first.grads[1].data, nullptr);
+  EXPECT_TRUE(bind().grads.shows_again(first.grads));
+  read();
+  EXPECT_FALSE(bind().grads.shows_again(first.grads));
+}
+
 TEST_F(Binding, StridesOfACompactTensorAreNoOtherTensorAndOthersAre) {
   std::int64_t strides[] = {4, 1};
   const StepBuffers first = bind();

@@ -24,9 +24,16 @@ const rules::GroupConstants* group_constants(const Constants& constants, double 
   return &group;
 }
 
+/// An UpdateItem with arrays of its own.
+struct OwnItem : UpdateItem {
+  Array param;
+  Array gradient;
+  Array update;
+};
+
 struct UpdateJob {
   const WorkList* work = nullptr;
-  std::span<const UpdateItem> items;
+  std::span<const OwnItem> items;
   double grad_multiplier = 1;
   double clip_value = 0;
   std::int64_t step = 0;
@@ -53,7 +60,12 @@ class BackendCalls {
   void update(const UpdateJob& job) {
     std::vector<std::uint8_t> used(job.items.size(), 0);
     std::vector<UpdateItem> items(job.items.begin(), job.items.end());
-    for (std::size_t i = 0; i < items.size(); ++i) items[i].used = &used[i];
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      items[i].param = &job.items[i].param;
+      items[i].gradient = &job.items[i].gradient;
+      items[i].update = &job.items[i].update;
+      items[i].used = &used[i];
+    }
     kernels::StepScalars scalars;
     scalars.gate = 1;
     scalars.grad_multiplier = job.grad_multiplier;

@@ -99,7 +99,7 @@ void record_update(BackendCalls& backend, DType dtype, rules::KernelId kernel, S
   std::vector<TestArray> factors(rules::kMaxStates,
                                  TestArray(DType::f32, (kSize + kernels::kCodeBlock - 1) / kernels::kCodeBlock));
   TestArray master(DType::f32, kSize);
-  UpdateItem item;
+  OwnItem item;
   item.param = param.array();
   item.gradient = gradient.array();
   item.kernel = kernel;

@@ -108,7 +108,7 @@ class PermutedArrays : public testing::TestWithParam<std::string> {
   void step(const WorkList& work, const Array& param, const Array& gradient, const Array& update) {
     static const rules::GroupConstants* constants = group_constants(
         rules::Sgd::Constants<double>{.learning_rate = 0.05, .momentum = 0, .gradient_factor = 1}, 0.01);
-    UpdateItem item;
+    OwnItem item;
     item.param = param;
     item.gradient = gradient;
     item.update = update;

@@ -144,7 +144,7 @@ struct AdamStep {
     gradient.fill(2);
   }
 
-  void run(BackendCalls& backend, UpdateItem& item, std::int64_t step = 0) {
+  void run(BackendCalls& backend, OwnItem& item, std::int64_t step = 0) {
     item.param = param.array();
     item.gradient = gradient.array();
     item.kernel = kAdamKernel;
@@ -180,7 +180,7 @@ TEST_P(StoredState, a_step_is_the_f32_step_between_widening_and_narrowing) {
     std::vector<std::uint8_t> codes_v(kSize, 0);
     std::vector<float> factors_m(67, 0.0F);
     std::vector<float> factors_v(67, 0.0F);
-    UpdateItem item;
+    OwnItem item;
     item.format = format;
     item.signed_states = 0b01;
     if (format == StateFormat::bf16) {
@@ -194,7 +194,7 @@ TEST_P(StoredState, a_step_is_the_f32_step_between_widening_and_narrowing) {
     }
     for (int t = 0; t < 3; ++t) {
       stored.run(backend_, item, t);
-      UpdateItem plain;
+      OwnItem plain;
       plain.states[0] = m.data();
       plain.states[1] = v.data();
       wide.run(backend_, plain, t);
@@ -221,12 +221,12 @@ TEST_P(StoredState, a_master_makes_the_f32_trajectory_and_the_parameter_is_its_r
     std::vector<float> states(4 * kSize, 0.0F);
     std::vector<float> master(kSize, 0.0F);  // unknown to the host's parameters: it takes them over
     for (int t = 0; t < 5; ++t) {
-      UpdateItem item;
+      OwnItem item;
       item.states[0] = &states[0];
       item.states[1] = &states[kSize];
       item.master = master.data();
       narrow.run(backend_, item, t);
-      UpdateItem plain;
+      OwnItem plain;
       plain.states[0] = &states[2 * kSize];
       plain.states[1] = &states[3 * kSize];
       wide.run(backend_, plain, t);
@@ -254,7 +254,7 @@ TEST_P(StoredState, stochastic_rounding_gives_a_neighbour_and_is_right_on_averag
         problem.param.set(i, 0);
         problem.gradient.set(i, -x);
       }
-      UpdateItem item;
+      OwnItem item;
       item.param = problem.param.array();
       item.gradient = problem.gradient.array();
       item.kernel = kSgdKernel;
@@ -288,7 +288,7 @@ TEST_P(StoredState, random_bits_depend_on_key_step_and_element_alone) {
   static constexpr rules::Sgd::Constants<double> kConstants{.learning_rate = 0.1, .momentum = 0, .gradient_factor = 1};
   const auto stepped = [&](std::uint64_t key, std::int64_t step, std::int64_t first) {
     AdamStep problem(kSize, DType::bf16);
-    UpdateItem item;
+    OwnItem item;
     item.kernel = kSgdKernel;
     item.constants = group_constants(kConstants);
     item.stochastic = true;

@@ -167,8 +167,8 @@ struct Problem {
     work.append(size);
   }
 
-  UpdateItem item(bool in_place) const {
-    UpdateItem item;
+  OwnItem item(bool in_place) const {
+    OwnItem item;
     item.param = param.array();
     item.gradient = gradient.array();
     if (!in_place) item.update = update.array();
@@ -179,7 +179,7 @@ struct Problem {
   }
 
   void run(BackendCalls& backend, bool in_place, double multiplier = 1, double clip = 0) {
-    const UpdateItem one = item(in_place);
+    const OwnItem one = item(in_place);
     UpdateJob job;
     job.work = &work;
     job.items = {&one, 1};
@@ -286,7 +286,7 @@ TEST_P(UpdateLoops, the_update_may_be_the_gradient_itself) {
         Problem apart(rule, dtype, 3000, layout);
         Problem aliased = apart;
         apart.run(backend_, false);
-        UpdateItem item = aliased.item(true);
+        OwnItem item = aliased.item(true);
         item.update = item.gradient;
         UpdateJob job;
         job.work = &aliased.work;
@@ -305,7 +305,7 @@ TEST_P(UpdateLoops, operands_may_differ_in_dtype) {
   Problem mixed = reference;
   TestArray narrow(DType::bf16, 5000, Layout::strided);
   for (std::int64_t i = 0; i < 5000; ++i) narrow.set(i, 0.1);
-  UpdateItem item = mixed.item(true);
+  OwnItem item = mixed.item(true);
   item.gradient = narrow.array();
   UpdateJob job;
   job.work = &mixed.work;
@@ -318,7 +318,7 @@ TEST_P(UpdateLoops, operands_may_differ_in_dtype) {
 TEST_P(UpdateLoops, a_parameter_without_gradient_is_left_alone_and_has_a_delta_of_zero) {
   Problem problem(kKernels[6], DType::f32, 17000);
   const Problem before(kKernels[6], DType::f32, 17000);
-  UpdateItem item = problem.item(true);
+  OwnItem item = problem.item(true);
   item.gradient.data = nullptr;
   UpdateJob job;
   job.work = &problem.work;
@@ -360,7 +360,7 @@ TEST_P(UpdateLoops, one_call_serves_a_list_of_different_parameters) {
     alone.push_back(together.back());
   }
   const WorkList work(sizes);
-  std::vector<UpdateItem> items;
+  std::vector<OwnItem> items;
   items.reserve(together.size());
   for (Problem& problem : together) items.push_back(problem.item(true));
   UpdateJob job;
