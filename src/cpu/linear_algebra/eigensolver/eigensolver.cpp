@@ -9,8 +9,7 @@
 namespace gradstep::cpu {
 
 template <class T>
-bool Eigensolver<T>::reduce(const Products<T>& products, const T* a, std::int64_t n, T* diagonal, T* reflectors,
-                            T* scratch) {
+bool Eigensolver<T>::reduce(const Products<T>& products, T* a, std::int64_t n, T* diagonal) {
   T largest = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j <= i; ++j) {
@@ -23,10 +22,10 @@ bool Eigensolver<T>::reduce(const Products<T>& products, const T* a, std::int64_
   exponent_ = std::max(exponent_, 2 - std::numeric_limits<T>::max_exponent);
   const T scale = std::ldexp(T{1}, -exponent_);
   for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t j = 0; j <= i; ++j) scratch[i * n + j] = scale * a[i * n + j];
+    for (std::int64_t j = 0; j <= i; ++j) a[i * n + j] = scale * a[i * n + j];
   }
   off_diagonal_.resize(static_cast<std::size_t>(n));
-  form_.reduce(products, scratch, n, reflectors, diagonal, off_diagonal_.data());
+  form_.reduce(products, a, n, diagonal, off_diagonal_.data());
   return true;
 }
 
@@ -40,11 +39,8 @@ bool Eigensolver<T>::find_vectors(const Products<T>& products, std::int64_t n, T
 }
 
 template <class T>
-bool Eigensolver<T>::decompose(const Products<T>& products, const T* a, std::int64_t n, T* values, T* vectors,
-                               T* scratch) {
-  T* reflectors = scratch + 3 * n * n;
-  return reduce(products, a, n, values, reflectors, scratch) &&
-         find_vectors(products, n, values, reflectors, vectors, scratch);
+bool Eigensolver<T>::decompose(const Products<T>& products, T* a, std::int64_t n, T* values, T* vectors, T* scratch) {
+  return reduce(products, a, n, values) && find_vectors(products, n, values, a, vectors, scratch);
 }
 
 template class Eigensolver<double>;

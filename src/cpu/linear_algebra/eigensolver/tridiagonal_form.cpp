@@ -42,16 +42,16 @@ void TridiagonalForm<T>::multiply_symmetric(const Products<T>& products, const T
   }
 }
 
-/// Columns first to end. The rest of `a` stays as it was, and is A - V W^T - W V^T.
+/// Columns first to end, whose rows become reflectors. The rest of `a` stays as it was, and is A - V W^T - W V^T.
 template <class T>
-void TridiagonalForm<T>::reduce_panel(const Products<T>& products, const T* a, std::int64_t n, std::int64_t first,
-                                      std::int64_t end, T* reflectors, T* diagonal, T* off_diagonal) {
+void TridiagonalForm<T>::reduce_panel(const Products<T>& products, T* a, std::int64_t n, std::int64_t first,
+                                      std::int64_t end, T* diagonal, T* off_diagonal) {
   const DenseLoops<T>& loops = products.loops();
   T* column = column_.data();
   for (std::int64_t j = first; j < end; ++j) {
     const std::int64_t before = j - first;
     for (std::int64_t i = j; i < n; ++i) column[i] = a[i * n + j];
-    const T* earlier_v = reflectors + first * n;
+    const T* earlier_v = a + first * n;
     const T* earlier_w = panel_.data();
     T of_v[kPanel];
     T of_w[kPanel];
@@ -68,7 +68,7 @@ void TridiagonalForm<T>::reduce_panel(const Products<T>& products, const T* a, s
     const Reflection<T> reflection = make_reflector(loops, column + below, count);
     off_diagonal[j] = reflection.beta;
     scales_[static_cast<std::size_t>(j)] = reflection.scale;
-    T* v = reflectors + j * n;
+    T* v = a + j * n;
     T* w = panel_.data() + before * n;
     std::fill(v + first / kBlock * kBlock, v + below, T{0});
     std::copy_n(column + below, count, v + below);
@@ -98,8 +98,7 @@ void TridiagonalForm<T>::reserve(std::int64_t n) {
 }
 
 template <class T>
-void TridiagonalForm<T>::reduce(const Products<T>& products, T* a, std::int64_t n, T* reflectors, T* diagonal,
-                                T* off_diagonal) {
+void TridiagonalForm<T>::reduce(const Products<T>& products, T* a, std::int64_t n, T* diagonal, T* off_diagonal) {
   scales_.resize(static_cast<std::size_t>(n));
   column_.resize(static_cast<std::size_t>(n));
   panel_.resize(static_cast<std::size_t>(3 * kPanel * n));
@@ -107,12 +106,12 @@ void TridiagonalForm<T>::reduce(const Products<T>& products, T* a, std::int64_t 
   T* w = panel_.data();
   for (std::int64_t first = 0; first < n; first += kPanel) {
     const std::int64_t end = std::min(n, first + kPanel);
-    reduce_panel(products, a, n, first, end, reflectors, diagonal, off_diagonal);
+    reduce_panel(products, a, n, first, end, diagonal, off_diagonal);
     const std::int64_t rest = n - end;
     if (rest == 0) break;
     // A panel that is not the last has all its columns. V W^T + W V^T is (V, W) times the transposed (W, V).
     for (std::int64_t k = 0; k < kPanel; ++k) {
-      std::copy_n(reflectors + (first + k) * n + end, rest, w + (kPanel + k) * n + end);
+      std::copy_n(a + (first + k) * n + end, rest, w + (kPanel + k) * n + end);
       std::copy_n(w + k * n + end, rest, w + (2 * kPanel + k) * n + end);
     }
     products.multiply({.rows = rest,

@@ -255,6 +255,58 @@ TEST(InverseRoot, ScratchBeginsAtCacheLinesSoThatRoundingIsTheSameInEveryProcess
   }
 }
 
+TEST(InverseRoot, WorkspaceIsThreeMatricesAtMostAndFiveAndALittleForCoupledNewton) {
+  constexpr std::int64_t n = 2048;
+  const auto reserved = [](RootAction action, RootMethod method) {
+    RootSolver<double> solver;
+    RootOptions options;
+    options.method = method;
+    solver.reserve(action, n, options);
+    return static_cast<double>(solver.bytes()) / static_cast<double>(n * n * 8);
+  };
+  static_assert(3 * n * n * 8 < 101'000'000);  // what docs/shampoo.md says
+  EXPECT_LT(reserved(RootAction::root, RootMethod::eigh), 3);
+  EXPECT_LT(reserved(RootAction::eigenvectors, RootMethod::eigh), 3);
+  EXPECT_LT(reserved(RootAction::refine, RootMethod::eigh), 3);
+  EXPECT_LT(reserved(RootAction::root, RootMethod::coupled_newton), 5.1);
+}
+
+// Sizes on both sides of those where the eigensolver divides and where a panel is cut.
+TEST(InverseRoot, NoWayTakesMemoryThatWasNotReserved) {
+  std::mt19937 generator(37);
+  std::normal_distribution<float> normal;
+  for (const std::int64_t n : {20, 100, 300}) {
+    const auto count = static_cast<std::size_t>(n);
+    std::vector<float> s(count * count, 0.0F);
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t j = 0; j < i; ++j) s[i * count + j] = s[j * count + i] = normal(generator);
+    }
+    const auto expect_reserved = [&](RootAction action, const RootOptions& options, float diagonal, auto run) {
+      for (std::size_t i = 0; i < count; ++i) s[i * count + i] = diagonal;
+      RootSolver<double> solver;
+      solver.reserve(action, n, options);
+      const std::size_t reserved = solver.bytes();
+      run(solver);
+      EXPECT_EQ(solver.bytes(), reserved) << n << ' ' << static_cast<int>(action) << ' ' << diagonal;
+    };
+    // Without negative eigenvalues, and with such as have to be raised, whose residual is doubtful.
+    for (const float diagonal : {static_cast<float>(2 * n), 0.0F}) {
+      for (const RootMethod method : {RootMethod::eigh, RootMethod::coupled_newton}) {
+        RootOptions options;
+        options.method = method;
+        expect_reserved(RootAction::root, options, diagonal,
+                        [&](RootSolver<double>& solver) { solver.inverse_root(s.data(), n, options); });
+      }
+    }
+    expect_reserved(RootAction::eigenvectors, {}, 1,
+                    [&](RootSolver<double>& solver) { EXPECT_TRUE(solver.eigenvectors(s.data(), n, {})); });
+    std::vector<float> order(count);
+    expect_reserved(RootAction::refine, {}, 1, [&](RootSolver<double>& solver) {
+      EXPECT_TRUE(solver.refine_basis(s.data(), s.data(), n, RootOptions{}, order.data()));
+    });
+  }
+}
+
 TEST(InverseRoot, AreSymmetricToTheBit) {
   std::mt19937 generator(5);
   const std::vector<float> s = matrix_of({4, 1, 0.5, 0.01, 0.002}, generator);
