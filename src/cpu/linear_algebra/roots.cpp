@@ -18,7 +18,10 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kSmallestForLapack = 256;      // below it nothing is to be gained
 constexpr std::int64_t kSmallestWithoutVectors = 32;  // below it they cost less
-constexpr double kLargestExpected = 1e6;              // eigenvalue, where the ridge does not follow it
+/// Those that are not reduced to a tridiagonal form.
+template <class T>
+constexpr std::int64_t kSmallestOfBands = kernels::kIsWide<T> ? 1024 : 1536;
+constexpr double kLargestExpected = 1e6;  // eigenvalue, where the ridge does not follow it
 
 double ridge_of(const RootResult& result, const RootOptions& options) {
   return kernels::root_ridge(options.ridge_factor * options.matrix_epsilon, options.absolute_ridge,
@@ -154,7 +157,11 @@ void RootSolver<T>::reserve(RootAction action, std::int64_t n, const RootOptions
   const std::int64_t own = has_foreign ? kSmallestForLapack : n;
   eigensolver_.reserve(own);
   if (action != RootAction::root) return;
-  tridiagonal_root_.reserve(own, options.matrix_epsilon / (options.absolute_ridge ? kLargestExpected : 1));
+  const double epsilon = options.matrix_epsilon / (options.absolute_ridge ? kLargestExpected : 1);
+  tridiagonal_root_.reserve(std::min(own, kSmallestOfBands<T>), epsilon);
+  if (own < kSmallestOfBands<T>) return;
+  band_form_.reserve(own);
+  band_root_.reserve(own, epsilon);
 }
 
 template <class T>
@@ -376,6 +383,7 @@ template <class T>
 RootResult RootSolver<T>::eigh(std::int64_t n, const RootOptions& options, Load load) {
   if (!load(squares_[0])) return without_root();
   const bool is_foreign = options.lapack != nullptr && n >= kSmallestForLapack;
+  if (!is_foreign && n >= kSmallestOfBands<T>) return root_of_band_form(n, options, load);
   if (!is_foreign && n >= kSmallestWithoutVectors) return root_of_tridiagonal_form(n, options, load);
   const bool decomposed = decompose(n, options);
   RootResult result;
@@ -392,33 +400,55 @@ RootResult RootSolver<T>::eigh(std::int64_t n, const RootOptions& options, Load 
   return result;
 }
 
-/// By a function of the tridiagonal form, or, where an eigenvalue has to be raised, by the form's eigenvectors.
+/// From a form of 2^-exponent S whose reflectors are in the first matrix, and functions of what they leave. False if an
+/// eigenvalue has to be raised: the root is to be made from eigenvectors.
 template <class T>
-RootResult RootSolver<T>::root_of_tridiagonal_form(std::int64_t n, const RootOptions& options, Load load) {
+template <class Form, class Function>
+bool RootSolver<T>::root_of_function(std::int64_t n, const RootOptions& options, Load load, int exponent, Form& form,
+                                     Function& function, RootResult& result) {
   T* reflectors = squares_[0];
   T* other = squares_[1];
-  if (!eigensolver_.reduce(products(options), reflectors, n, values_)) return without_root();
-  const int exponent = eigensolver_.exponent();
-  tridiagonal_root_.begin(products(options), values_, eigensolver_.off_diagonal(), n);
-  RootResult result;
-  result.max_eigenvalue = std::ldexp(tridiagonal_root_.largest_eigenvalue(), exponent);
+  result.max_eigenvalue = std::ldexp(function.largest_eigenvalue(), exponent);
   if (options.padded > 0) {
     load(other);
     result.max_eigenvalue = power_iteration(other, n, options, kernels::End::largest);
   }
   result.ridge = ridge_of(result, options);
   const double scale = std::exp2(-exponent / static_cast<double>(options.exponent));
-  if (tridiagonal_root_.compute(std::ldexp(result.ridge, -exponent), options.exponent, scale, other)) {
-    eigensolver_.form().transform_function(products(options), reflectors, n, other);
-    root_ = other;
-    T* statistic = reflectors;
-    load(statistic);
-    result.error = residual(statistic, n, options, result.ridge);
+  if (!function.compute(std::ldexp(result.ridge, -exponent), options.exponent, scale, other)) return false;
+  form.transform_function(products(options), reflectors, n, other);
+  root_ = other;
+  T* statistic = reflectors;
+  load(statistic);
+  result.error = residual(statistic, n, options, result.ridge);
+  return true;
+}
+
+template <class T>
+RootResult RootSolver<T>::root_of_tridiagonal_form(std::int64_t n, const RootOptions& options, Load load) {
+  if (!eigensolver_.reduce(products(options), squares_[0], n, values_)) return without_root();
+  tridiagonal_root_.begin(products(options), values_, eigensolver_.off_diagonal(), n);
+  RootResult result;
+  if (root_of_function(n, options, load, eigensolver_.exponent(), eigensolver_.form(), tridiagonal_root_, result)) {
     return result;
   }
-  if (eigensolver_.find_vectors(products(options), n, values_, reflectors, other, triangle_)) {
+  if (eigensolver_.find_vectors(products(options), n, values_, squares_[0], squares_[1], triangle_)) {
     return root_of_eigenvectors(n, options, load, triangle_, result);
   }
+  result.error = kNan;
+  return result;
+}
+
+template <class T>
+RootResult RootSolver<T>::root_of_band_form(std::int64_t n, const RootOptions& options, Load load) {
+  int exponent = 0;
+  if (!scale_down(squares_[0], n, exponent)) return without_root();
+  band_form_.reduce(products(options), squares_[0], n);
+  band_root_.begin(products(options), band_form_.band(), n);
+  RootResult result;
+  if (root_of_function(n, options, load, exponent, band_form_, band_root_, result)) return result;
+  load(squares_[0]);
+  if (decompose(n, options)) return root_of_eigenvectors(n, options, load, triangle_, result);
   result.error = kNan;
   return result;
 }

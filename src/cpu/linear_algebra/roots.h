@@ -11,6 +11,8 @@
 #include "core/aligned_vector.h"
 #include "core/function_ref.h"
 #include "cpu/linear_algebra/arithmetic.h"
+#include "cpu/linear_algebra/band_root.h"
+#include "cpu/linear_algebra/eigensolver/band_form.h"
 #include "cpu/linear_algebra/eigensolver/eigensolver.h"
 #include "cpu/linear_algebra/eigensolver/orthonormal_basis.h"
 #include "cpu/linear_algebra/products.h"
@@ -42,8 +44,8 @@ struct RootResult {
 };
 
 /// Roots in the arithmetic of T, f64 or f32, with the scratch of a thread, which grows to the largest matrix and stays:
-/// two matrices and a half, or five with coupled Newton. What is needed of the statistic once more is read again.
-/// Statistics and bases are of f32 or f64.
+/// three matrices and a half at most, or five with coupled Newton. What is needed of the statistic once more is read
+/// again. Statistics and bases are of f32 or f64.
 template <class T>
 class RootSolver {
  public:
@@ -68,7 +70,7 @@ class RootSolver {
   const T* root() const { return root_; }
   std::size_t bytes() const {
     return (storage_.capacity() + packed_.capacity()) * sizeof(T) + lapack_scratch_.bytes() + eigensolver_.bytes() +
-           orthonormal_basis_.bytes() + tridiagonal_root_.bytes();
+           orthonormal_basis_.bytes() + tridiagonal_root_.bytes() + band_form_.bytes() + band_root_.bytes();
   }
 
  private:
@@ -78,6 +80,10 @@ class RootSolver {
   RootResult newton(std::int64_t n, const RootOptions& options, Load load);
   RootResult eigh(std::int64_t n, const RootOptions& options, Load load);
   RootResult root_of_tridiagonal_form(std::int64_t n, const RootOptions& options, Load load);
+  RootResult root_of_band_form(std::int64_t n, const RootOptions& options, Load load);
+  template <class Form, class Function>
+  bool root_of_function(std::int64_t n, const RootOptions& options, Load load, int exponent, Form& form,
+                        Function& function, RootResult& result);
   RootResult root_of_eigenvectors(std::int64_t n, const RootOptions& options, Load load, T* triangle,
                                   RootResult result);
   double power_iteration(const T* statistic, std::int64_t n, const RootOptions& options, kernels::End end,
@@ -104,6 +110,8 @@ class RootSolver {
   Eigensolver<T> eigensolver_;
   OrthonormalBasis<T> orthonormal_basis_;
   TridiagonalRoot<T> tridiagonal_root_;
+  BandForm<T> band_form_;
+  BandRoot<T> band_root_;
   T* squares_[kMostSquares] = {};  // each n x n
   T* root_ = nullptr;              // one of them
   T* triangle_ = nullptr;          // half of one; with the panel behind it the eigensolver's scratch

@@ -10,6 +10,11 @@
 
 namespace gradstep::cpu {
 
+/// Multiplies the lower triangle of a (n, n) by the power of two, 2^-exponent, that takes its largest number to 1 or
+/// less: squares stay finite, and nothing is rounded. False if a number is not finite.
+template <class T>
+bool scale_down(T* a, std::int64_t n, int& exponent);
+
 /// Eigenvectors of symmetric matrices: tridiagonal form, divide and conquer, and back. Accurate to the precision times
 /// the matrix' norm. With the scratch of a thread, which grows.
 template <class T>

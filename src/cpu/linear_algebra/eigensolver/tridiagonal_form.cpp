@@ -3,43 +3,25 @@
 #include "cpu/linear_algebra/eigensolver/tridiagonal_form.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "cpu/linear_algebra/eigensolver/strips.h"
 
 namespace gradstep::cpu {
 
 namespace {
 
-// A product with a vector reads as much as it computes: several threads pay where a matrix leaves a core's own cache.
-constexpr std::int64_t kSmallestInStrips = 512;
-constexpr std::int64_t kStrips = 8;
 // The products of a block that do not grow with the matrix cost more than is gained below it.
 constexpr std::int64_t kSmallestOfBlocks = 256;
 
-/// The first row of a strip; each has as much of the triangle.
-std::int64_t first_row(std::int64_t strip, std::int64_t count) {
-  const double share = static_cast<double>(strip) / static_cast<double>(kStrips);
-  return std::llround(std::sqrt(share) * static_cast<double>(count) / 4) * 4;
-}
-
 }  // namespace
 
-/// y = a x. The strips, and so the order of all sums, follow from the size alone.
+/// y = a x.
 template <class T>
 void TridiagonalForm<T>::multiply_symmetric(const Products<T>& products, const T* a, std::int64_t stride,
                                             std::int64_t count, const T* x, T* y) {
-  const DenseLoops<T>& loops = products.loops();
-  if (count < kSmallestInStrips) return loops.multiply_symmetric(a, stride, 0, count, x, y);
-  const auto end_row = [count](std::int64_t strip) {
-    return strip + 1 == kStrips ? count : first_row(strip + 1, count);
-  };
-  products.share(kStrips, [&](std::int64_t strip) {
-    T* sums = strip == 0 ? y : strips_.data() + strip * count;
-    loops.multiply_symmetric(a, stride, first_row(strip, count), end_row(strip), x, sums);
+  multiply_in_strips(products, count, 1, strips_.data(), y, [&](std::int64_t begin, std::int64_t end, T* sums) {
+    products.loops().multiply_symmetric(a, stride, begin, end, x, sums);
   });
-  std::fill(y + end_row(0), y + count, T{0});
-  for (std::int64_t strip = 1; strip < kStrips; ++strip) {
-    loops.add_scaled(T{1}, strips_.data() + strip * count, end_row(strip), y);
-  }
 }
 
 /// Columns first to end, whose rows become reflectors. The rest of `a` stays as it was, and is A - V W^T - W V^T.
