@@ -18,7 +18,7 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kSmallestForLapack = 256;      // below it nothing is to be gained
 constexpr std::int64_t kSmallestWithoutVectors = 32;  // below it they cost less
-/// Those that are not reduced to a tridiagonal form.
+/// From here on a matrix is reduced to a band alone.
 template <class T>
 constexpr std::int64_t kSmallestOfBands = kernels::kIsWide<T> ? 1024 : 1536;
 constexpr double kLargestExpected = 1e6;  // eigenvalue, where the ridge does not follow it

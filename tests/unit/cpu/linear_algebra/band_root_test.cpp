@@ -132,7 +132,7 @@ TYPED_TEST(BandRootOf, HasTheSameBitsWhereverThereAreFusedOperationsAndForEveryN
   }
 }
 
-// Of v v^T + I it is |v|^2 + 1, and the extension to whole blocks adds none that is larger.
+// It is |v|^2 + 1 for v v^T + I, and the extension to whole blocks adds none that is larger.
 TYPED_TEST(BandRootOf, TheLargestEigenvalueIsThatOfTheMatrix) {
   for (const std::int64_t n : {1, 5, 16, 33, 100}) {
     const auto size = static_cast<std::size_t>(n);
