@@ -50,9 +50,12 @@ template <class T>
 int decompose(const T* a, std::int64_t n, T* values, T* vectors) {
   static Eigensolver<T> solver;
   static AlignedVector<T> scratch;
-  const auto needed = static_cast<std::size_t>(4 * n * n);
+  const std::int64_t square = n * n;
+  const auto needed = static_cast<std::size_t>(square + Eigensolver<T>::scratch_size(n));
   if (scratch.size() < needed) scratch.resize(needed);
-  return solver.decompose(products<T>(), a, n, values, vectors, scratch.data()) ? 1 : 0;
+  T* overwritten = scratch.data();
+  std::copy_n(a, square, overwritten);
+  return solver.decompose(products<T>(), overwritten, n, values, vectors, overwritten + square) ? 1 : 0;
 }
 
 }  // namespace

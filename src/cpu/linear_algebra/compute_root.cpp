@@ -109,19 +109,17 @@ void reserve_roots(Context& context, std::span<const RootJob> jobs, const RootTo
     kind.options = options_of(job.recipe, chosen);
     kind.options.matrix_epsilon = least;
     kind.n = std::max(kind.n, job.n);
-    if (job.statistic.is_coded()) coded = std::max(coded, job.n);
+    if (job.statistic.is_coded() || job.preconditioner.is_coded()) coded = std::max(coded, job.n);
     if (job.action == RootAction::root && job.recipe.method != RootMethod::eigh) newton_ladder(job.recipe.exponent);
   }
   const std::size_t tasks = sharing.is_shared ? 1 : std::min(context.width(), sharing.due);
   workspaces.prepare(tasks, [&](Workspace& workspace) {
     Workspace::resized(workspace.f32.first, coded * coded);
+    Workspace::resized(workspace.f32.second, coded * coded);
     for (const RootAction action : {RootAction::root, RootAction::eigenvectors, RootAction::refine}) {
       for (const bool is_wide : {false, true}) {
         const auto& [n, options] = kinds[static_cast<std::size_t>(action)][is_wide ? 1 : 0];
         if (n == 0) continue;
-        with_arithmetic(is_wide, [&workspace, n = n](auto type) {
-          Workspace::resized(workspace.in<decltype(type)>().second, n * n);
-        });
         // Bases are in f64.
         if (action == RootAction::root && options.precision == RootPrecision::f32) {
           workspace.narrow_roots.reserve(action, n, options);

@@ -77,6 +77,20 @@ struct Poles {
   std::int64_t count = 0;
 };
 
+/// Rows of the blocks of a matrix that is block tridiagonal.
+template <class T>
+inline constexpr std::int64_t kBand = 64 / static_cast<std::int64_t>(sizeof(T));
+template <class T>
+inline constexpr std::int64_t kBandStrip = 4 * kBand<T>;  ///< columns whose resolvents are summed together
+
+/// A symmetric matrix of compact blocks of kBand rows; below[j] stands below diagonal[j].
+template <class T>
+struct BlockTridiagonal {
+  const T* diagonal = nullptr;
+  const T* below = nullptr;
+  std::int64_t blocks = 0;
+};
+
 inline constexpr std::int64_t kSturmShifts = 16;
 inline constexpr std::int64_t kPolesAtOnce = 4;
 /// Numbers that sum_resolvents leaves out.
@@ -108,6 +122,9 @@ struct DenseLoops {
   /// What rows [begin, end) of the lower triangle add to y = a x, of a symmetric matrix: to `end` numbers of y, which
   /// are overwritten.
   void (*multiply_symmetric)(const T* a, std::int64_t stride, std::int64_t begin, std::int64_t end, const T* x, T* y);
+  /// Multiplies kBand vectors at once: x and y are matrices of kBand columns.
+  void (*multiply_symmetric_band)(const T* a, std::int64_t stride, std::int64_t begin, std::int64_t end, const T* x,
+                                  T* y);
   /// (x, y) = (c x + s y, c y - s x).
   void (*rotate)(T* x, T* y, std::int64_t count, T c, T s);
 
@@ -129,6 +146,21 @@ struct DenseLoops {
   /// each row.
   void (*sum_resolvents)(const T* diagonals, const T* ratios, std::int64_t poles, std::int64_t n, T scale, T* strip,
                          T* f);
+
+  // For functions of a block tridiagonal one (band_root.h).
+  // Scratch begins at a cache line.
+  /// Whether sign A + shift I is positive definite for each of kBand shifts: 1, or else 0. `scratch`: 3 kBand^3
+  /// numbers.
+  void (*find_definite)(const BlockTridiagonal<T>& matrix, T sign, const T* shifts, T* scratch, T* definite);
+  /// For each weight (A + shift I)^-1, A + shift I positive definite, of a multiple of kBand poles: writes the blocks
+  /// of its diagonal, (poles.count, blocks), and the ratios, of that shape too, that take the blocks' row j - 1 to row
+  /// j below the diagonal. `scratch`: (blocks + 4) kBand^3 numbers.
+  void (*find_block_resolvents)(const BlockTridiagonal<T>& matrix, const Poles<T>& poles, T* scratch, T* diagonals,
+                                T* ratios);
+  /// The lower triangle of `scale` times their sum into f (n, n), whose upper one may change. `strip`: kBandStrip
+  /// numbers for each row of the blocks.
+  void (*sum_block_resolvents)(const T* diagonals, const T* ratios, std::int64_t poles, std::int64_t n, T scale,
+                               T* strip, T* f);
 };
 
 struct Dense {

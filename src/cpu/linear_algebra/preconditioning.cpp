@@ -334,7 +334,7 @@ void CpuPreconditioning::refresh_root(const RootJob& job, const RootTools& tools
   const std::int64_t count = job.n * job.n;
   T* scratch = job.statistic.is_coded() ? Workspace::resized(room.first, count) : nullptr;
   const T* statistic = read_matrix(phases_.loops, job.statistic, scratch);
-  T* root = Workspace::resized(room.second, count);
+  T* root = job.preconditioner.is_coded() ? Workspace::resized(room.second, count) : job.preconditioner.as<T>();
   record = compute_root(statistic, job.n, job.recipe, tools, *workspace, root);
   if (record.accepted) write_matrix<T>(phases_.loops, root, job.preconditioner);
 }

@@ -18,7 +18,10 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kSmallestForLapack = 256;      // below it nothing is to be gained
 constexpr std::int64_t kSmallestWithoutVectors = 32;  // below it they cost less
-constexpr double kLargestExpected = 1e6;              // eigenvalue, where the ridge does not follow it
+/// From here on a matrix is reduced to a band alone.
+template <class T>
+constexpr std::int64_t kSmallestOfBands = kernels::kIsWide<T> ? 1024 : 1536;
+constexpr double kLargestExpected = 1e6;  // eigenvalue, where the ridge does not follow it
 
 double ridge_of(const RootResult& result, const RootOptions& options) {
   return kernels::root_ridge(options.ridge_factor * options.matrix_epsilon, options.absolute_ridge,
@@ -32,23 +35,50 @@ double dot(const T* a, const T* b, std::int64_t n) {
   return sum;
 }
 
+/// False if a number is not finite.
+template <class T, class Stored>
+bool copy_finite(const Stored* from, std::int64_t count, T* to) {
+  bool finite = true;
+  for (std::int64_t i = 0; i < count; ++i) {
+    to[i] = static_cast<T>(from[i]);
+    finite = finite && std::isfinite(from[i]);
+  }
+  return finite;
+}
+
+RootResult without_root() {
+  RootResult result;
+  result.error = result.max_eigenvalue = kNan;
+  return result;
+}
+
+/// The lower triangle of a (n, n), row by row.
+template <class T>
+void pack_triangle(const T* a, std::int64_t n, T* triangle) {
+  for (std::int64_t i = 0; i < n; ++i) triangle = std::copy_n(a + i * n, i + 1, triangle);
+}
+template <class T>
+void unpack_symmetric(const DenseLoops<T>& loops, const T* triangle, std::int64_t n, T* a) {
+  for (std::int64_t i = 0; i < n; triangle += ++i) std::copy_n(triangle, i + 1, a + i * n);
+  loops.mirror_lower(a, n, n);
+}
+
 template <class T>
 void add_to_diagonal(T* a, std::int64_t n, double value) {
   for (std::int64_t i = 0; i < n; ++i) a[i * n + i] += static_cast<T>(value);
 }
 
-/// t = q(M), whose square comes to `square`.
+/// t = q(M).
 template <class T, class Multiply>
-void write_newton_factor(const kernels::NewtonStep& step, std::int64_t n, const T* m, T* square, T* t,
-                         Multiply multiply) {
+void write_newton_factor(const kernels::NewtonStep& step, std::int64_t n, const T* m, T* t, Multiply multiply) {
   const auto linear = static_cast<T>(step.linear);
   const std::int64_t count = n * n;
   if (step.square == 0) {
     for (std::int64_t i = 0; i < count; ++i) t[i] = linear * m[i];
   } else {
-    multiply(m, m, square);
+    multiply(m, m, t);
     const auto quadratic = static_cast<T>(step.square);
-    for (std::int64_t i = 0; i < count; ++i) t[i] = linear * m[i] + quadratic * square[i];
+    for (std::int64_t i = 0; i < count; ++i) t[i] = linear * m[i] + quadratic * t[i];
   }
   add_to_diagonal(t, n, step.constant);
 }
@@ -91,18 +121,24 @@ double newton_distance(const kernels::NewtonForm& form, const T* m, std::int64_t
 }  // namespace
 
 template <class T>
-void RootSolver<T>::reserve(std::int64_t n, std::int64_t padded) {
-  // All begin at cache lines. The last four are the eigensolver's scratch.
+void RootSolver<T>::reserve(RootAction action, RootMethod method, std::int64_t n, std::int64_t padded) {
+  const bool is_root = action == RootAction::root;
+  const bool is_newton = is_root && method != RootMethod::eigh;
+  const int squares = is_newton ? kMostSquares : 2;
+  const bool has_vectors = !is_newton && action != RootAction::refine;
+  // All that loops run over begins at cache lines.
   const auto lines = [](std::int64_t count) { return static_cast<std::size_t>((count + 15) / 16 * 16); };
   const std::size_t square = lines(n * n);
+  const std::size_t triangle = has_vectors ? lines(n * (n + 1) / 2) : 0;
+  const std::size_t panel = is_newton ? 0 : lines(std::min(n, kPanel) * n);
   const std::size_t vector = lines(std::max(2 * n, padded));
-  const std::size_t needed = 6 * square + 4 * vector;
+  const std::size_t needed = static_cast<std::size_t>(squares) * square + triangle + panel + 4 * vector;
   if (storage_.size() < needed) storage_.resize(needed);
   T* next = storage_.data();
-  for (T** matrix : {&statistic_, &a_, &b_, &c_, &d_, &root_}) {
-    *matrix = next;
-    next += square;
-  }
+  for (int i = 0; i < squares; ++i, next += square) squares_[i] = next;
+  triangle_ = next;
+  panel_ = triangle_ + triangle;
+  next = panel_ + panel;
   for (T** list : {&x_, &y_, &z_, &values_}) {
     *list = next;
     next += vector;
@@ -112,7 +148,7 @@ void RootSolver<T>::reserve(std::int64_t n, std::int64_t padded) {
 /// Newton's rungs are shared by all: see reserve_roots().
 template <class T>
 void RootSolver<T>::reserve(RootAction action, std::int64_t n, const RootOptions& options) {
-  reserve(n, options.padded);
+  reserve(action, options.method, n, options.padded);
   products(options).reserve(std::max(n, ReflectorBlock<T>::kReflectors));
   if (action == RootAction::refine) return orthonormal_basis_.reserve(n);
   if (action == RootAction::root && options.method != RootMethod::eigh) return;
@@ -121,49 +157,45 @@ void RootSolver<T>::reserve(RootAction action, std::int64_t n, const RootOptions
   const std::int64_t own = has_foreign ? kSmallestForLapack : n;
   eigensolver_.reserve(own);
   if (action != RootAction::root) return;
-  tridiagonal_root_.reserve(own, options.matrix_epsilon / (options.absolute_ridge ? kLargestExpected : 1));
-}
-
-/// False if a number is not finite.
-template <class T>
-template <class Stored>
-bool RootSolver<T>::load(const Stored* statistic, std::int64_t n) {
-  bool finite = true;
-  for (std::int64_t i = 0; i < n * n; ++i) {
-    statistic_[i] = static_cast<T>(statistic[i]);
-    finite = finite && std::isfinite(statistic[i]);
-  }
-  return finite;
+  const double epsilon = options.matrix_epsilon / (options.absolute_ridge ? kLargestExpected : 1);
+  tridiagonal_root_.reserve(std::min(own, kSmallestOfBands<T>), epsilon);
+  if (own < kSmallestOfBands<T>) return;
+  band_form_.reserve(own);
+  band_root_.reserve(own, epsilon);
 }
 
 template <class T>
 template <class Stored>
 RootResult RootSolver<T>::inverse_root(const Stored* statistic, std::int64_t n, const RootOptions& options) {
-  reserve(n, options.padded);
-  if (!load(statistic, n)) {
-    RootResult result;
-    result.error = result.max_eigenvalue = kNan;
-    return result;
-  }
-  return options.method == RootMethod::eigh ? eigh(n, options) : newton(n, options);
+  reserve(RootAction::root, options.method, n, options.padded);
+  const bool is_eigh = options.method == RootMethod::eigh;
+  // What comes of codes is only nearly symmetric: the lower triangle counts, but for the source's steps.
+  const auto load = [&](T* to) {
+    const bool finite = copy_finite(statistic, n * n, to);
+    if (is_eigh || !options.source_steps) products(options).loops().mirror_lower(to, n, n);
+    return finite;
+  };
+  return is_eigh ? eigh(n, options, load) : newton(n, options, load);
 }
 
-/// The statistic into values_ and the rows of a_.
+/// The first matrix into values_ and the rows of the second one.
 template <class T>
 bool RootSolver<T>::decompose(std::int64_t n, const RootOptions& options) {
   if (options.lapack != nullptr && n >= kSmallestForLapack) {
-    return options.lapack->decompose(statistic_, n, values_, a_, lapack_scratch_);
+    return options.lapack->decompose(squares_[0], n, values_, squares_[1], lapack_scratch_);
   }
-  return eigensolver_.decompose(products(options), statistic_, n, values_, a_, b_);
+  return eigensolver_.decompose(products(options), squares_[0], n, values_, squares_[1], triangle_);
 }
 
 template <class T>
 template <class Stored>
 bool RootSolver<T>::eigenvectors(const Stored* statistic, std::int64_t n, const RootOptions& options) {
-  reserve(n, 0);
-  if (!load(statistic, n) || !decompose(n, options)) return false;
+  reserve(RootAction::eigenvectors, options.method, n, 0);
+  root_ = squares_[0];
+  const T* vectors = squares_[1];
+  if (!copy_finite(statistic, n * n, squares_[0]) || !decompose(n, options)) return false;
   for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) root_[i * n + j] = a_[(n - 1 - j) * n + i];
+    for (std::int64_t j = 0; j < n; ++j) root_[i * n + j] = vectors[(n - 1 - j) * n + i];
   }
   return true;
 }
@@ -172,34 +204,54 @@ template <class T>
 template <class Stored>
 bool RootSolver<T>::refine_basis(const Stored* statistic, const Stored* basis, std::int64_t n,
                                  const RootOptions& options, Stored* order) {
-  reserve(n, 0);
-  if (!load(statistic, n)) return false;
-  for (std::int64_t i = 0; i < n * n; ++i) a_[i] = static_cast<T>(basis[i]);
-  products(options).multiply_square(statistic_, a_, n, b_);
+  reserve(RootAction::refine, options.method, n, 0);
+  T* s = squares_[0];
+  T* turned = squares_[1];  // the basis, and then s times it
+  if (!copy_finite(statistic, n * n, s)) return false;
+  for (std::int64_t i = 0; i < n * n; ++i) turned[i] = static_cast<T>(basis[i]);
   std::fill_n(values_, n, T{0});
-  for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) values_[j] += a_[i * n + j] * b_[i * n + j];
-  }
+  multiply_in_place(products(options), s, n, turned, [&](std::int64_t first, std::int64_t count) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = 0; j < count; ++j) values_[first + j] += panel_[i * count + j] * turned[i * n + first + j];
+    }
+  });
   for (std::int64_t j = 0; j < n; ++j) order[j] = static_cast<Stored>(j);
   std::stable_sort(order, order + n, [&](Stored j, Stored k) {
     const auto own = static_cast<std::int64_t>(j);
     const auto other = static_cast<std::int64_t>(k);
     return kernels::comes_before(values_[own], own, values_[other], other);
   });
+  T* columns = s;
   for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) c_[j * n + i] = b_[i * n + static_cast<std::int64_t>(order[j])];
+    for (std::int64_t j = 0; j < n; ++j) columns[j * n + i] = turned[i * n + static_cast<std::int64_t>(order[j])];
   }
-  orthonormal_basis_.make(products(options), c_, n, d_);
+  T* q = turned;
+  orthonormal_basis_.make(products(options), columns, n, q);
+  root_ = columns;
   for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) root_[i * n + j] = d_[j * n + i];
+    for (std::int64_t j = 0; j < n; ++j) root_[i * n + j] = q[j * n + i];
   }
   return true;
+}
+
+/// b = a b, some columns after the other; then(first, count) when the old ones are in panel_ (n, count).
+template <class T>
+void RootSolver<T>::multiply_in_place(const Products<T>& products, const T* a, std::int64_t n, T* b,
+                                      FunctionRef<void(std::int64_t first, std::int64_t count)> then) {
+  for (std::int64_t first = 0; first < n; first += kPanel) {
+    const std::int64_t count = std::min(kPanel, n - first);
+    for (std::int64_t i = 0; i < n; ++i) std::copy_n(b + i * n + first, count, panel_ + i * count);
+    products.multiply(
+        {.rows = n, .columns = count, .depth = n, .a = {a, n}, .b = {panel_, count}, .c = b + first, .c_stride = n});
+    then(first, count);
+  }
 }
 
 /// Power iteration from a fixed vector over the extended matrix, whose largest eigenvalue is about `largest` where the
 /// smallest is sought.
 template <class T>
-double RootSolver<T>::power_iteration(std::int64_t n, const RootOptions& options, kernels::End end, double largest) {
+double RootSolver<T>::power_iteration(const T* statistic, std::int64_t n, const RootOptions& options, kernels::End end,
+                                      double largest) {
   const std::int64_t size = std::max(n, options.padded);
   PowerIterationStart numbers;
   for (std::int64_t i = 0; i < size; ++i) x_[i] = static_cast<T>(numbers.next());
@@ -208,7 +260,7 @@ double RootSolver<T>::power_iteration(std::int64_t n, const RootOptions& options
     const double norm = std::sqrt(dot(x_, x_, size));
     if (norm == 0) break;  // it has no other eigenvalue
     for (std::int64_t j = 0; j < size; ++j) x_[j] = static_cast<T>(x_[j] / norm);
-    products(options).multiply_vector(statistic_, x_, n, y_);
+    products(options).multiply_vector(statistic, x_, n, y_);
     for (std::int64_t j = n; j < size; ++j) y_[j] = static_cast<T>(options.pad_value * x_[j]);
     const double next = dot(x_, y_, size);
     const bool moves = kernels::eigenvalue_moves(next, eigenvalue);
@@ -223,58 +275,56 @@ double RootSolver<T>::power_iteration(std::int64_t n, const RootOptions& options
   return eigenvalue;
 }
 
-/// Measures D, which is in a_ without its extension.
+/// Measures D, which is in the first matrix without its extension. The second one is scratch.
 template <class T>
-kernels::NewtonMeasures RootSolver<T>::newton_measures(std::int64_t n, const RootOptions& options,
+kernels::NewtonMeasures RootSolver<T>::newton_measures(std::int64_t n, const RootOptions& options, Load load,
                                                        const RootResult& result) {
+  const T* d = squares_[0];
+  T* statistic = squares_[1];
   kernels::NewtonMeasures measures;
-  for (std::int64_t i = 0; i < n; ++i) measures.trace += a_[i * n + i];
-  measures.squares = dot(a_, a_, n * n);
+  for (std::int64_t i = 0; i < n; ++i) measures.trace += d[i * n + i];
+  measures.squares = dot(d, d, n * n);
   measures.pad = options.pad_value + result.ridge;
   measures.ridge = result.ridge;
   measures.largest = result.max_eigenvalue;
   if (!options.source_steps) {
-    measures.smallest = power_iteration(n, options, kernels::End::smallest, result.max_eigenvalue);
+    load(statistic);
+    measures.smallest = power_iteration(statistic, n, options, kernels::End::smallest, result.max_eigenvalue);
   }
   return measures;
 }
 
 template <class T>
-RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options) {
+RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options, Load load) {
+  auto [m, h, t, spare, previous] = squares_;
+  if (!load(m)) return without_root();
   const std::int32_t p = options.exponent;
   const auto padding = static_cast<double>(std::max<std::int64_t>(0, options.padded - n));
   const kernels::NewtonForm form{p, static_cast<double>(n), padding, options.source_steps};
-  // What comes of codes is only nearly symmetric.
-  if (!form.source_steps) products(options).loops().mirror_lower(statistic_, n, n);
   RootResult result;
-  result.max_eigenvalue = power_iteration(n, options, kernels::End::largest);
+  result.max_eigenvalue = power_iteration(m, n, options, kernels::End::largest);
   result.ridge = ridge_of(result, options);
   if (n == 1 && padding == 0) {
-    root_[0] = static_cast<T>(kernels::inverse_root(statistic_[0] + result.ridge, p));
+    root_ = h;
+    root_[0] = static_cast<T>(kernels::inverse_root(m[0] + result.ridge, p));
     result.error = std::isfinite(root_[0]) ? 0 : kNan;
     return result;
   }
   const auto count = static_cast<std::size_t>(n * n);
-  T* m = a_;
-  T* h = b_;
-  T* t = c_;
-  T* spare = d_;
   const auto multiply = [&](const T* a, const T* b, T* c) {
     if (form.source_steps) return products(options).multiply_square(a, b, n, c);
     products(options).multiply_commuting(a, b, n, c);
   };
-  std::copy_n(statistic_, count, m);
   add_to_diagonal(m, n, result.ridge);
   const kernels::NewtonLadder& ladder = newton_ladder(p);
-  const kernels::NewtonStart start = kernels::newton_start(form, ladder, newton_measures(n, options, result));
+  const kernels::NewtonStart start = kernels::newton_start(form, ladder, newton_measures(n, options, load, result));
   for (std::size_t i = 0; i < count; ++i) m[i] = static_cast<T>(m[i] * start.z);
   const auto first = static_cast<T>(std::pow(start.z, 1.0 / p));  // H_0, of its diagonal
   std::fill_n(h, count, T{0});
   add_to_diagonal(h, n, first);
-  T* previous = root_;
   kernels::NewtonState state = kernels::begin_newton(form, newton_distance(form, m, n), start);
   for (bool is_first = true; kernels::goes_on<T>(form, ladder, state); is_first = false) {
-    write_newton_factor(state.step, n, m, spare, t, multiply);
+    write_newton_factor(state.step, n, m, t, multiply);
     if (is_first) {
       for (std::size_t i = 0; i < count; ++i) previous[i] = first * t[i];
     } else {
@@ -295,91 +345,119 @@ RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options) {
     }
     kernels::end_iteration(form, newton_distance(form, m, n), state);
   }
-  if (state.takes_previous) std::swap(h, previous);
-  if (h != root_) std::copy_n(h, count, root_);
+  root_ = state.takes_previous ? previous : h;
   make_symmetric(root_, n);
   result.error = state.error;
   result.iterations = state.iterations;
   return result;
 }
 
-/// h = keep h + V diag(f) V^T for f >= 0 and V's columns, `vectors` of them, in the rows of a_, symmetric to the bit:
-/// with V sqrt(f) half a product.
+/// h = keep h + V diag(f) V^T for f >= 0 and V's columns, `vectors` of them, in the rows of the second matrix,
+/// symmetric to the bit: with V sqrt(f) half a product. It is cut where products cut their depth.
 template <class T>
 void RootSolver<T>::recompose(const Products<T>& products, const T* f, std::int64_t vectors, std::int64_t n, T keep,
                               T* h) {
-  for (std::int64_t i = 0; i < vectors; ++i) {
-    const T factor = std::sqrt(f[i]);
-    for (std::int64_t j = 0; j < n; ++j) b_[i * n + j] = factor * a_[i * n + j];
+  static_assert(kPanel == kProductDepth);
+  const T* v = squares_[1];
+  const Operand<T> half{panel_, n};
+  for (std::int64_t first = 0; first < vectors; first += kPanel) {
+    const std::int64_t count = std::min(kPanel, vectors - first);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const T factor = std::sqrt(f[first + i]);
+      for (std::int64_t j = 0; j < n; ++j) panel_[i * n + j] = factor * v[(first + i) * n + j];
+    }
+    products.multiply({.rows = n,
+                       .columns = n,
+                       .depth = count,
+                       .a = half.transposed(),
+                       .b = half,
+                       .c = h,
+                       .c_stride = n,
+                       .keep = first == 0 ? keep : 1,
+                       .only_lower = true});
   }
-  const Operand<T> half{b_, n};
-  products.multiply({.rows = n,
-                     .columns = n,
-                     .depth = vectors,
-                     .a = half.transposed(),
-                     .b = half,
-                     .c = h,
-                     .c_stride = n,
-                     .keep = keep,
-                     .only_lower = true});
   products.loops().mirror_lower(h, n, n);
 }
 
-/// What the ridge is made from.
 template <class T>
-double RootSolver<T>::estimate(std::int64_t n, const RootOptions& options, double largest) {
-  return options.padded > 0 ? power_iteration(n, options, kernels::End::largest) : largest;
-}
-
-template <class T>
-RootResult RootSolver<T>::eigh(std::int64_t n, const RootOptions& options) {
-  // The lower triangle is what is decomposed. What comes of codes is not quite symmetric, and its residual would tell.
-  products(options).loops().mirror_lower(statistic_, n, n);
+RootResult RootSolver<T>::eigh(std::int64_t n, const RootOptions& options, Load load) {
+  if (!load(squares_[0])) return without_root();
   const bool is_foreign = options.lapack != nullptr && n >= kSmallestForLapack;
-  if (!is_foreign && n >= kSmallestWithoutVectors) return root_of_tridiagonal_form(n, options);
-  RootResult result;
+  if (!is_foreign && n >= kSmallestOfBands<T>) return root_of_band_form(n, options, load);
+  if (!is_foreign && n >= kSmallestWithoutVectors) return root_of_tridiagonal_form(n, options, load);
   const bool decomposed = decompose(n, options);
-  result.max_eigenvalue = estimate(n, options, static_cast<double>(values_[n - 1]));
+  RootResult result;
+  result.max_eigenvalue = static_cast<double>(values_[n - 1]);
+  if (options.padded > 0) {
+    load(squares_[0]);
+    result.max_eigenvalue = power_iteration(squares_[0], n, options, kernels::End::largest);
+  }
   result.ridge = ridge_of(result, options);
-  if (decomposed) return root_of_eigenvectors(n, options, result);
+  if (decomposed) {
+    return root_of_eigenvectors(n, options, load, is_foreign ? lapack_scratch_.numbers.data() : triangle_, result);
+  }
   result.error = kNan;
   return result;
 }
 
-/// By a function of the tridiagonal form, or, where an eigenvalue has to be raised, by the form's eigenvectors.
+/// From a form of 2^-exponent S whose reflectors are in the first matrix, and functions of what they leave. False if an
+/// eigenvalue has to be raised: the root is to be made from eigenvectors.
 template <class T>
-RootResult RootSolver<T>::root_of_tridiagonal_form(std::int64_t n, const RootOptions& options) {
-  RootResult result;
-  T* reflectors = root_;
-  if (!eigensolver_.reduce(products(options), statistic_, n, values_, reflectors, b_)) {
-    result.error = result.max_eigenvalue = kNan;
-    return result;
+template <class Form, class Function>
+bool RootSolver<T>::root_of_function(std::int64_t n, const RootOptions& options, Load load, int exponent, Form& form,
+                                     Function& function, RootResult& result) {
+  T* reflectors = squares_[0];
+  T* other = squares_[1];
+  result.max_eigenvalue = std::ldexp(function.largest_eigenvalue(), exponent);
+  if (options.padded > 0) {
+    load(other);
+    result.max_eigenvalue = power_iteration(other, n, options, kernels::End::largest);
   }
-  const int exponent = eigensolver_.exponent();
-  tridiagonal_root_.begin(products(options), values_, eigensolver_.off_diagonal(), n);
-  result.max_eigenvalue = estimate(n, options, std::ldexp(tridiagonal_root_.largest_eigenvalue(), exponent));
   result.ridge = ridge_of(result, options);
   const double scale = std::exp2(-exponent / static_cast<double>(options.exponent));
-  if (tridiagonal_root_.compute(std::ldexp(result.ridge, -exponent), options.exponent, scale, a_)) {
-    eigensolver_.form().transform_function(products(options), reflectors, n, a_);
-    std::swap(root_, a_);
-    result.error = residual(n, options, result.ridge);
+  if (!function.compute(std::ldexp(result.ridge, -exponent), options.exponent, scale, other)) return false;
+  form.transform_function(products(options), reflectors, n, other);
+  root_ = other;
+  T* statistic = reflectors;
+  load(statistic);
+  result.error = residual(statistic, n, options, result.ridge);
+  return true;
+}
+
+template <class T>
+RootResult RootSolver<T>::root_of_tridiagonal_form(std::int64_t n, const RootOptions& options, Load load) {
+  if (!eigensolver_.reduce(products(options), squares_[0], n, values_)) return without_root();
+  tridiagonal_root_.begin(products(options), values_, eigensolver_.off_diagonal(), n);
+  RootResult result;
+  if (root_of_function(n, options, load, eigensolver_.exponent(), eigensolver_.form(), tridiagonal_root_, result)) {
     return result;
   }
-  if (eigensolver_.find_vectors(products(options), n, values_, reflectors, a_, b_)) {
-    return root_of_eigenvectors(n, options, result);
+  if (eigensolver_.find_vectors(products(options), n, values_, squares_[0], squares_[1], triangle_)) {
+    return root_of_eigenvectors(n, options, load, triangle_, result);
   }
   result.error = kNan;
   return result;
 }
 
-/// From values_ and the rows of a_. S and S + ridge I share their vectors.
 template <class T>
-RootResult RootSolver<T>::root_of_eigenvectors(std::int64_t n, const RootOptions& options, RootResult result) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    z_[i] = static_cast<T>(kernels::root_eigenvalue(values_[i], result.ridge, options.exponent));
-  }
-  recompose(products(options), z_, n, n, 0, root_);
+RootResult RootSolver<T>::root_of_band_form(std::int64_t n, const RootOptions& options, Load load) {
+  int exponent = 0;
+  if (!scale_down(squares_[0], n, exponent)) return without_root();
+  band_form_.reduce(products(options), squares_[0], n);
+  band_root_.begin(products(options), band_form_.band(), n);
+  RootResult result;
+  if (root_of_function(n, options, load, exponent, band_form_, band_root_, result)) return result;
+  load(squares_[0]);
+  if (decompose(n, options)) return root_of_eigenvectors(n, options, load, triangle_, result);
+  result.error = kNan;
+  return result;
+}
+
+/// From values_ and the rows of the second matrix. S and S + ridge I share their vectors. `triangle`: half a matrix.
+template <class T>
+RootResult RootSolver<T>::root_of_eigenvectors(std::int64_t n, const RootOptions& options, Load load, T* triangle,
+                                               RootResult result) {
+  T* const first = squares_[0];
   // The residual is that of the statistic whose least eigenvalues, which come first, are raised.
   std::int64_t raised = 0;
   for (; raised < n; ++raised) {
@@ -387,18 +465,34 @@ RootResult RootSolver<T>::root_of_eigenvectors(std::int64_t n, const RootOptions
     if (!(by > 0)) break;
     z_[raised] = static_cast<T>(by);
   }
-  if (raised > 0) recompose(products(options), z_, raised, n, 1, statistic_);
-  result.error = residual(n, options, result.ridge);
+  if (raised > 0) {
+    load(first);
+    recompose(products(options), z_, raised, n, 1, first);
+    pack_triangle(first, n, triangle);
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    z_[i] = static_cast<T>(kernels::root_eigenvalue(values_[i], result.ridge, options.exponent));
+  }
+  root_ = first;
+  recompose(products(options), z_, n, n, 0, root_);
+  T* statistic = squares_[1];
+  if (raised > 0) {
+    unpack_symmetric(products(options).loops(), triangle, n, statistic);
+  } else {
+    load(statistic);
+  }
+  result.error = residual(statistic, n, options, result.ridge);
   return result;
 }
 
+/// The statistic is overwritten.
 template <class T>
-double RootSolver<T>::residual(std::int64_t n, const RootOptions& options, double ridge) {
+double RootSolver<T>::residual(T* statistic, std::int64_t n, const RootOptions& options, double ridge) {
   static_assert(kernels::kProbes == 2);
   const DenseLoops<T>& loops = options.arithmetic->dense.in<T>();
   const auto sign = [n](std::int64_t i) { return static_cast<T>(kernels::sign_of_probe(i / n, i % n)); };
   for (std::int64_t i = 0; i < 2 * n; ++i) x_[i] = sign(i);
-  loops.multiply_two(statistic_, n, n, x_, n, y_);
+  loops.multiply_two(statistic, n, n, x_, n, y_);
   for (std::int64_t i = 0; i < 2 * n; ++i) y_[i] += static_cast<T>(ridge) * x_[i];
   for (std::int32_t k = 0; k < options.exponent; ++k) {
     loops.multiply_two(root_, n, n, y_, n, x_);
@@ -406,18 +500,16 @@ double RootSolver<T>::residual(std::int64_t n, const RootOptions& options, doubl
   }
   double worst = 0;
   for (std::int64_t i = 0; i < 2 * n; ++i) kernels::take_magnitude(static_cast<double>(y_[i] - sign(i)), worst);
-  return worst > kernels::kDoubtfulResidual<T> ? full_residual(n, options, ridge) : worst;
+  return worst > kernels::kDoubtfulResidual<T> ? full_residual(statistic, n, options, ridge) : worst;
 }
 
 template <class T>
-double RootSolver<T>::full_residual(std::int64_t n, const RootOptions& options, double ridge) {
-  std::copy_n(statistic_, static_cast<std::size_t>(n * n), a_);
-  add_to_diagonal(a_, n, ridge);
+double RootSolver<T>::full_residual(T* statistic, std::int64_t n, const RootOptions& options, double ridge) {
+  add_to_diagonal(statistic, n, ridge);
   for (std::int32_t k = 0; k < options.exponent; ++k) {
-    products(options).multiply_square(root_, a_, n, b_);
-    std::swap(a_, b_);
+    multiply_in_place(products(options), root_, n, statistic, [](std::int64_t, std::int64_t) {});
   }
-  return largest_difference(a_, n);
+  return largest_difference(statistic, n);
 }
 
 template class RootSolver<double>;

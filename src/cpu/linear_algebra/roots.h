@@ -9,7 +9,10 @@
 #include "backend/lapack.h"
 #include "backend/preconditioning.h"
 #include "core/aligned_vector.h"
+#include "core/function_ref.h"
 #include "cpu/linear_algebra/arithmetic.h"
+#include "cpu/linear_algebra/band_root.h"
+#include "cpu/linear_algebra/eigensolver/band_form.h"
 #include "cpu/linear_algebra/eigensolver/eigensolver.h"
 #include "cpu/linear_algebra/eigensolver/orthonormal_basis.h"
 #include "cpu/linear_algebra/products.h"
@@ -40,8 +43,9 @@ struct RootResult {
   std::int32_t iterations = 0;  ///< of coupled Newton
 };
 
-/// Roots in the arithmetic of T, f64 or f32, with the scratch of a thread, which grows to the largest matrix and stays.
-/// Statistics and bases are of f32 or f64.
+/// Roots in the arithmetic of T, f64 or f32, with the scratch of a thread, which grows to the largest matrix and stays:
+/// three matrices and a half at most, or five with coupled Newton. What is needed of the statistic once more is read
+/// again. Statistics and bases are of f32 or f64.
 template <class T>
 class RootSolver {
  public:
@@ -66,27 +70,39 @@ class RootSolver {
   const T* root() const { return root_; }
   std::size_t bytes() const {
     return (storage_.capacity() + packed_.capacity()) * sizeof(T) + lapack_scratch_.bytes() + eigensolver_.bytes() +
-           orthonormal_basis_.bytes() + tridiagonal_root_.bytes();
+           orthonormal_basis_.bytes() + tridiagonal_root_.bytes() + band_form_.bytes() + band_root_.bytes();
   }
 
  private:
-  RootResult newton(std::int64_t n, const RootOptions& options);
-  RootResult eigh(std::int64_t n, const RootOptions& options);
-  RootResult root_of_tridiagonal_form(std::int64_t n, const RootOptions& options);
-  RootResult root_of_eigenvectors(std::int64_t n, const RootOptions& options, RootResult result);
-  double estimate(std::int64_t n, const RootOptions& options, double largest);
-  double power_iteration(std::int64_t n, const RootOptions& options, kernels::End end, double largest = 0);
-  kernels::NewtonMeasures newton_measures(std::int64_t n, const RootOptions& options, const RootResult& result);
-  double residual(std::int64_t n, const RootOptions& options, double ridge);
-  double full_residual(std::int64_t n, const RootOptions& options, double ridge);
-  void reserve(std::int64_t n, std::int64_t padded);
-  template <class Stored>
-  bool load(const Stored* statistic, std::int64_t n);
+  /// Writes the statistic into an n x n matrix. False if a number is not finite.
+  using Load = FunctionRef<bool(T*)>;
+
+  RootResult newton(std::int64_t n, const RootOptions& options, Load load);
+  RootResult eigh(std::int64_t n, const RootOptions& options, Load load);
+  RootResult root_of_tridiagonal_form(std::int64_t n, const RootOptions& options, Load load);
+  RootResult root_of_band_form(std::int64_t n, const RootOptions& options, Load load);
+  template <class Form, class Function>
+  bool root_of_function(std::int64_t n, const RootOptions& options, Load load, int exponent, Form& form,
+                        Function& function, RootResult& result);
+  RootResult root_of_eigenvectors(std::int64_t n, const RootOptions& options, Load load, T* triangle,
+                                  RootResult result);
+  double power_iteration(const T* statistic, std::int64_t n, const RootOptions& options, kernels::End end,
+                         double largest = 0);
+  kernels::NewtonMeasures newton_measures(std::int64_t n, const RootOptions& options, Load load,
+                                          const RootResult& result);
+  double residual(T* statistic, std::int64_t n, const RootOptions& options, double ridge);
+  double full_residual(T* statistic, std::int64_t n, const RootOptions& options, double ridge);
+  void multiply_in_place(const Products<T>& products, const T* a, std::int64_t n, T* b,
+                         FunctionRef<void(std::int64_t first, std::int64_t count)> then);
+  void reserve(RootAction action, RootMethod method, std::int64_t n, std::int64_t padded);
   bool decompose(std::int64_t n, const RootOptions& options);
   void recompose(const Products<T>& products, const T* f, std::int64_t vectors, std::int64_t n, T keep, T* h);
   Products<T> products(const RootOptions& options) {
     return {options.arithmetic->dense.in<T>(), packed_, options.threads};
   }
+
+  static constexpr int kMostSquares = 5;
+  static constexpr std::int64_t kPanel = kProductDepth;  // of rows or columns that are copied for a product
 
   AlignedVector<T> storage_;
   AlignedVector<T> packed_;
@@ -94,13 +110,13 @@ class RootSolver {
   Eigensolver<T> eigensolver_;
   OrthonormalBasis<T> orthonormal_basis_;
   TridiagonalRoot<T> tridiagonal_root_;
-  T* statistic_ = nullptr;  // each n x n
-  T* root_ = nullptr;
-  T* a_ = nullptr;
-  T* b_ = nullptr;
-  T* c_ = nullptr;
-  T* d_ = nullptr;
-  T* x_ = nullptr;  // vectors
+  BandForm<T> band_form_;
+  BandRoot<T> band_root_;
+  T* squares_[kMostSquares] = {};  // each n x n
+  T* root_ = nullptr;              // one of them
+  T* triangle_ = nullptr;          // half of one; with the panel behind it the eigensolver's scratch
+  T* panel_ = nullptr;             // kPanel rows or columns
+  T* x_ = nullptr;                 // vectors
   T* y_ = nullptr;
   T* z_ = nullptr;
   T* values_ = nullptr;

@@ -14,8 +14,8 @@
 #include <cstdint>
 
 #include "core/aligned_vector.h"
-#include "cpu/linear_algebra/partial_fractions.h"
 #include "cpu/linear_algebra/products.h"
+#include "cpu/linear_algebra/root_poles.h"
 
 namespace gradstep::cpu {
 
@@ -35,18 +35,16 @@ class TridiagonalRoot {
   /// So that matrices up to n x n whose ridge is `epsilon` times their largest eigenvalue, or more, take no memory.
   void reserve(std::int64_t n, double epsilon);
   std::size_t bytes() const {
-    return (poles_.capacity() + diagonals_.capacity() + ratios_.capacity() + strip_.capacity()) * sizeof(T);
+    return poles_.bytes() + (diagonals_.capacity() + ratios_.capacity() + strip_.capacity()) * sizeof(T);
   }
 
  private:
   void count_below(const T* shifts, std::int64_t* counts) const { loops_->count_below(matrix_, shifts, counts); }
-  double smallest_damped(double ridge) const;
 
   const DenseLoops<T>* loops_ = nullptr;
   Tridiagonal<T> matrix_;
   double largest_ = 0;
-  PartialFractions fractions_;
-  AlignedVector<T> poles_;  // shifts, then weights
+  RootPoles<T, kPolesAtOnce> poles_;
   AlignedVector<T> diagonals_;
   AlignedVector<T> ratios_;
   AlignedVector<T> strip_;

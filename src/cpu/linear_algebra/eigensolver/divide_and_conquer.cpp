@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "cpu/linear_algebra/eigensolver/implicit_ql.h"
 #include "cpu/linear_algebra/eigensolver/secular_equation.h"
@@ -31,12 +32,12 @@ bool DivideAndConquer<T>::solve(const Products<T>& products, T* diagonal, T* off
   e_ = off_diagonal;
   vectors_ = vectors;
   gathered_ = scratch;
-  differences_ = scratch + n * n;
-  change_ = scratch + 2 * n * n;
+  change_ = scratch + (n * n + 1) / 2;
   const auto count = static_cast<std::size_t>(n);
   for (std::vector<T>* list : {&z_, &poles_, &weights_, &values_, &products_}) list->resize(count);
   order_.resize(count);
   place_.resize(count);
+  row_.resize(count);
   side_.resize(count);
   std::fill_n(vectors, n * n, T{0});
   return solve_part(products, 0, n);
@@ -73,21 +74,15 @@ void DivideAndConquer<T>::join(const Products<T>& products, const Part& part, T 
   const T rho = 2 * std::abs(coupling);
   deflate(products.loops(), part, rho);
   const auto kept = static_cast<std::int64_t>(kept_.size());
-  if (kept > 0) solve_kept(products, part, rho);
+  gather(part);
+  if (kept > 0) {
+    solve_kept(products, part, rho);
+    join_kept(products, part);
+  }
   for (std::int64_t i = kept; i < size; ++i) {
-    const std::int64_t from = deflated_[static_cast<std::size_t>(i - kept)];
-    values_[static_cast<std::size_t>(i)] = d_[part.begin + from];
-    std::copy_n(row(part, from), size, gathered_ + i * size);
+    values_[static_cast<std::size_t>(i)] = d_[part.begin + deflated_[static_cast<std::size_t>(i - kept)]];
   }
-  std::iota(order_.begin(), order_.begin() + size, 0);
-  std::stable_sort(order_.begin(), order_.begin() + size, [this](std::int64_t i, std::int64_t j) {
-    return values_[static_cast<std::size_t>(i)] < values_[static_cast<std::size_t>(j)];
-  });
-  for (std::int64_t i = 0; i < size; ++i) {
-    const std::int64_t from = order_[static_cast<std::size_t>(i)];
-    d_[part.begin + i] = values_[static_cast<std::size_t>(from)];
-    std::copy_n((from < kept ? differences_ : gathered_) + from * size, size, row(part, i));
-  }
+  sort_rows(part);
 }
 
 /// Sorts the eigenvalues of the halves into kept_, ascending, and deflated_: those whose vectors stay eigenvectors up
@@ -138,22 +133,48 @@ void DivideAndConquer<T>::deflate(const DenseLoops<T>& loops, const Part& part, 
   if (last >= 0) kept_.push_back(last);
 }
 
-/// Roots into values_, their vectors into differences_. A vector that is zero in one half needs no product there.
+/// Copies the kept vectors' halves that are not zero. Deflated ones move behind the rows that are for kept ones.
 template <class T>
-void DivideAndConquer<T>::solve_kept(const Products<T>& products, const Part& part, T rho) {
-  const DenseLoops<T>& loops = products.loops();
+void DivideAndConquer<T>::gather(const Part& part) {
   const auto kept = static_cast<std::int64_t>(kept_.size());
   const std::int64_t size = part.size();
+  const std::int64_t upper = part.middle - part.begin;
+  T* next_half = gathered_;
   std::int64_t next = 0;
   for (int side = kUpper; side <= kLower; ++side) {
     first_side_[side] = next;
     for (std::size_t k = 0; k < kept_.size(); ++k) {
-      if (side_[static_cast<std::size_t>(kept_[k])] != side) continue;
-      place_[k] = next;
-      std::copy_n(row(part, kept_[k]), size, gathered_ + next * size);
-      ++next;
+      if (side_[static_cast<std::size_t>(kept_[k])] == side) place_[k] = next++;
     }
   }
+  const auto copy_halves = [&](int absent, std::int64_t first, std::int64_t count) {
+    for (std::size_t k = 0; k < kept_.size(); ++k) {
+      if (side_[static_cast<std::size_t>(kept_[k])] == absent) continue;
+      const std::int64_t place = place_[k] - (absent == kUpper ? first_side_[kBoth] : 0);
+      std::copy_n(row(part, kept_[k]) + first, count, next_half + place * count);
+    }
+  };
+  copy_halves(kLower, 0, upper);
+  next_half += first_side_[kLower] * upper;
+  copy_halves(kUpper, upper, size - upper);
+
+  std::iota(row_.begin(), row_.begin() + kept, 0);
+  auto free = kept_.begin();
+  for (std::int64_t i = kept; i < size; ++i) {
+    std::int64_t& place = row_[static_cast<std::size_t>(i)];
+    place = deflated_[static_cast<std::size_t>(i - kept)];
+    if (place >= kept) continue;
+    free = std::find_if(free, kept_.end(), [kept](std::int64_t row) { return row >= kept; });
+    std::copy_n(row(part, place), size, row(part, *free));
+    place = *free++;
+  }
+}
+
+/// Roots into values_, eigenvectors of the change into the part's first rows, in the order of place_.
+template <class T>
+void DivideAndConquer<T>::solve_kept(const Products<T>& products, const Part& part, T rho) {
+  const DenseLoops<T>& loops = products.loops();
+  const auto kept = static_cast<std::int64_t>(kept_.size());
   for (std::size_t k = 0; k < kept_.size(); ++k) {
     poles_[k] = d_[part.begin + kept_[k]];
     weights_[k] = z_[static_cast<std::size_t>(kept_[k])];
@@ -161,7 +182,7 @@ void DivideAndConquer<T>::solve_kept(const Products<T>& products, const Part& pa
   }
   const SecularEquation<T> equation{poles_.data(), weights_.data(), kept, rho};
   for (std::int64_t i = 0; i < kept; ++i) {
-    T* difference = differences_ + i * kept;
+    T* difference = row(part, i);
     values_[static_cast<std::size_t>(i)] = solve_secular(loops, equation, i, difference);
     const T pole = poles_[static_cast<std::size_t>(i)];
     loops.multiply_ratios(difference, poles_.data(), pole, i, products_.data());
@@ -174,28 +195,68 @@ void DivideAndConquer<T>::solve_kept(const Products<T>& products, const Part& pa
   }
   T* vector = products_.data();
   for (std::int64_t i = 0; i < kept; ++i) {
-    loops.divide(weights_.data(), differences_ + i * kept, kept, vector);
+    T* change = row(part, i);
+    loops.divide(weights_.data(), change, kept, vector);
     const T length = std::sqrt(loops.dot(vector, vector, kept));
-    T* change = change_ + i * kept;
     for (std::int64_t k = 0; k < kept; ++k) change[place_[static_cast<std::size_t>(k)]] = vector[k] / length;
   }
+}
+
+/// The change times the kept vectors, over it. A vector that is zero in one half needs no product there.
+template <class T>
+void DivideAndConquer<T>::join_kept(const Products<T>& products, const Part& part) {
+  const auto kept = static_cast<std::int64_t>(kept_.size());
+  const std::int64_t size = part.size();
   const std::int64_t upper = part.middle - part.begin;
   const std::int64_t lower_begin = first_side_[kBoth];
   const std::int64_t upper_end = first_side_[kLower];
-  products.multiply({.rows = kept,
-                     .columns = upper,
-                     .depth = upper_end,
-                     .a = {change_, kept},
-                     .b = {gathered_, size},
-                     .c = differences_,
-                     .c_stride = size});
-  products.multiply({.rows = kept,
-                     .columns = size - upper,
-                     .depth = kept - lower_begin,
-                     .a = {change_ + lower_begin, kept},
-                     .b = {gathered_ + lower_begin * size + upper, size},
-                     .c = differences_ + upper,
-                     .c_stride = size});
+  for (std::int64_t first = 0; first < kept; first += kRows) {
+    const std::int64_t count = std::min(kRows, kept - first);
+    for (std::int64_t i = 0; i < count; ++i) std::copy_n(row(part, first + i), kept, change_ + i * kept);
+    products.multiply({.rows = count,
+                       .columns = upper,
+                       .depth = upper_end,
+                       .a = {change_, kept},
+                       .b = {gathered_, upper},
+                       .c = row(part, first),
+                       .c_stride = n_});
+    products.multiply({.rows = count,
+                       .columns = size - upper,
+                       .depth = kept - lower_begin,
+                       .a = {change_ + lower_begin, kept},
+                       .b = {gathered_ + upper_end * upper, size - upper},
+                       .c = row(part, first) + upper,
+                       .c_stride = n_});
+  }
+}
+
+/// Vectors, and their values, in the order of the values.
+template <class T>
+void DivideAndConquer<T>::sort_rows(const Part& part) {
+  const std::int64_t size = part.size();
+  std::iota(order_.begin(), order_.begin() + size, 0);
+  std::stable_sort(order_.begin(), order_.begin() + size, [this](std::int64_t i, std::int64_t j) {
+    return values_[static_cast<std::size_t>(i)] < values_[static_cast<std::size_t>(j)];
+  });
+  for (std::int64_t i = 0; i < size; ++i) {
+    std::int64_t& from = order_[static_cast<std::size_t>(i)];
+    d_[part.begin + i] = values_[static_cast<std::size_t>(from)];
+    from = row_[static_cast<std::size_t>(from)];
+  }
+  // One cycle of rows after the other.
+  T* first = products_.data();
+  for (std::int64_t begin = 0; begin < size; ++begin) {
+    std::int64_t to = begin;
+    std::int64_t from = std::exchange(order_[static_cast<std::size_t>(to)], to);
+    if (from == begin) continue;
+    std::copy_n(row(part, begin), size, first);
+    while (from != begin) {
+      std::copy_n(row(part, from), size, row(part, to));
+      to = from;
+      from = std::exchange(order_[static_cast<std::size_t>(to)], to);
+    }
+    std::copy_n(first, size, row(part, to));
+  }
 }
 
 template class DivideAndConquer<double>;

@@ -9,8 +9,7 @@
 namespace gradstep::cpu {
 
 template <class T>
-bool Eigensolver<T>::reduce(const Products<T>& products, const T* a, std::int64_t n, T* diagonal, T* reflectors,
-                            T* scratch) {
+bool scale_down(T* a, std::int64_t n, int& exponent) {
   T largest = 0;
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j <= i; ++j) {
@@ -18,15 +17,20 @@ bool Eigensolver<T>::reduce(const Products<T>& products, const T* a, std::int64_
       largest = std::max(largest, std::abs(a[i * n + j]));
     }
   }
-  // By a power of two: squares of numbers up to 1 stay finite, and nothing is rounded.
-  std::frexp(largest, &exponent_);
-  exponent_ = std::max(exponent_, 2 - std::numeric_limits<T>::max_exponent);
-  const T scale = std::ldexp(T{1}, -exponent_);
+  std::frexp(largest, &exponent);
+  exponent = std::max(exponent, 2 - std::numeric_limits<T>::max_exponent);
+  const T scale = std::ldexp(T{1}, -exponent);
   for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t j = 0; j <= i; ++j) scratch[i * n + j] = scale * a[i * n + j];
+    for (std::int64_t j = 0; j <= i; ++j) a[i * n + j] = scale * a[i * n + j];
   }
+  return true;
+}
+
+template <class T>
+bool Eigensolver<T>::reduce(const Products<T>& products, T* a, std::int64_t n, T* diagonal) {
+  if (!scale_down(a, n, exponent_)) return false;
   off_diagonal_.resize(static_cast<std::size_t>(n));
-  form_.reduce(products, scratch, n, reflectors, diagonal, off_diagonal_.data());
+  form_.reduce(products, a, n, diagonal, off_diagonal_.data());
   return true;
 }
 
@@ -40,13 +44,12 @@ bool Eigensolver<T>::find_vectors(const Products<T>& products, std::int64_t n, T
 }
 
 template <class T>
-bool Eigensolver<T>::decompose(const Products<T>& products, const T* a, std::int64_t n, T* values, T* vectors,
-                               T* scratch) {
-  T* reflectors = scratch + 3 * n * n;
-  return reduce(products, a, n, values, reflectors, scratch) &&
-         find_vectors(products, n, values, reflectors, vectors, scratch);
+bool Eigensolver<T>::decompose(const Products<T>& products, T* a, std::int64_t n, T* values, T* vectors, T* scratch) {
+  return reduce(products, a, n, values) && find_vectors(products, n, values, a, vectors, scratch);
 }
 
+template bool scale_down(double*, std::int64_t, int&);
+template bool scale_down(float*, std::int64_t, int&);
 template class Eigensolver<double>;
 template class Eigensolver<float>;
 

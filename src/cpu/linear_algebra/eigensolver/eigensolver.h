@@ -10,21 +10,29 @@
 
 namespace gradstep::cpu {
 
+/// Multiplies the lower triangle of a (n, n) by the power of two, 2^-exponent, that takes its largest number to 1 or
+/// less: squares stay finite, and nothing is rounded. False if a number is not finite.
+template <class T>
+bool scale_down(T* a, std::int64_t n, int& exponent);
+
 /// Eigenvectors of symmetric matrices: tridiagonal form, divide and conquer, and back. Accurate to the precision times
 /// the matrix' norm. With the scratch of a thread, which grows.
 template <class T>
 class Eigensolver {
  public:
+  /// Numbers of scratch that find_vectors() takes.
+  static std::int64_t scratch_size(std::int64_t n) { return DivideAndConquer<T>::scratch_size(n); }
+
   /// Eigenvalues of a (n, n) into `values`, ascending, eigenvectors into the rows of `vectors` (n, n). The lower
-  /// triangle of `a` is read. `scratch`: four times n^2 numbers. False if a number is not finite, or if it did not
-  /// converge.
-  bool decompose(const Products<T>& products, const T* a, std::int64_t n, T* values, T* vectors, T* scratch);
+  /// triangle of `a` is read, and all of it overwritten. `scratch`: scratch_size(n) numbers. False if a number is not
+  /// finite, or if it did not converge.
+  bool decompose(const Products<T>& products, T* a, std::int64_t n, T* values, T* vectors, T* scratch);
 
   // In two parts, for callers that may not need the vectors.
-  /// The tridiagonal form of 2^-exponent a into `diagonal` and off_diagonal(), and `reflectors` (n, n). `scratch`: n^2
-  /// numbers. False if a number is not finite.
-  bool reduce(const Products<T>& products, const T* a, std::int64_t n, T* diagonal, T* reflectors, T* scratch);
-  /// The diagonal becomes a's eigenvalues. `scratch`: 3 n^2 numbers.
+  /// The tridiagonal form of 2^-exponent a into `diagonal` and off_diagonal(); the rows of a (n, n) become its
+  /// reflectors. False if a number is not finite.
+  bool reduce(const Products<T>& products, T* a, std::int64_t n, T* diagonal);
+  /// The diagonal becomes a's eigenvalues. `scratch`: scratch_size(n) numbers.
   bool find_vectors(const Products<T>& products, std::int64_t n, T* diagonal, const T* reflectors, T* vectors,
                     T* scratch);
 

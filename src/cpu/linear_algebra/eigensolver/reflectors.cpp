@@ -52,7 +52,6 @@ void ReflectorBlock<T>::apply(const Products<T>& products, bool backwards, T* x,
   if (dots_.size() < size) dots_.resize(size);
   if (turned_.size() < size) turned_.resize(size);
   const Operand<T> reflectors{reflectors_, stride_};
-  const Operand<T> triangle = Operand<T>{triangle_, kReflectors}.transposed();
   products.multiply({.rows = rows,
                      .columns = count_,
                      .depth = length_,
@@ -64,7 +63,7 @@ void ReflectorBlock<T>::apply(const Products<T>& products, bool backwards, T* x,
                      .columns = count_,
                      .depth = count_,
                      .a = {dots_.data(), kReflectors},
-                     .b = backwards ? triangle.transposed() : triangle,
+                     .b = backwards ? triangle().transposed() : triangle(),
                      .c = turned_.data(),
                      .c_stride = kReflectors});
   products.multiply({.rows = rows,
@@ -88,7 +87,6 @@ void ReflectorBlock<T>::conjugate(const Products<T>& products, T* x, std::int64_
   if (turned_.size() < size) turned_.resize(size);
   if (both_.size() < 3 * size) both_.resize(3 * size);
   const Operand<T> reflectors{reflectors_, stride_};
-  const Operand<T> triangle = Operand<T>{triangle_, kReflectors}.transposed();
   T* rows = x + beside * n;
   T* corner = rows + beside;
   products.loops().mirror_lower(corner, n, length_);
@@ -102,7 +100,7 @@ void ReflectorBlock<T>::conjugate(const Products<T>& products, T* x, std::int64_
   products.multiply({.rows = count_,
                      .columns = n,
                      .depth = count_,
-                     .a = triangle,
+                     .a = triangle(),
                      .b = {dots_.data(), n},
                      .c = turned_.data(),
                      .c_stride = n});
@@ -128,7 +126,7 @@ void ReflectorBlock<T>::conjugate(const Products<T>& products, T* x, std::int64_
                      .columns = count_,
                      .depth = count_,
                      .a = {gram, kReflectors},
-                     .b = triangle.transposed(),
+                     .b = triangle().transposed(),
                      .c = turned_gram,
                      .c_stride = kReflectors});
   // Z, V and Z once more: V^T Z + Z^T V is (V, Z) transposed times (Z, V).

@@ -29,6 +29,9 @@ class ReflectorBlock {
   void form(const Products<T>& products, const T* reflectors, std::int64_t stride, std::int64_t count,
             std::int64_t length, const T* scales);
 
+  /// T of I - V T V^T.
+  Operand<T> triangle() const { return Operand<T>{triangle_, kReflectors}.transposed(); }
+
   /// x = x H_0 H_1 ..., or x ... H_1 H_0 if `backwards`, for `rows` rows of x.
   void apply(const Products<T>& products, bool backwards, T* x, std::int64_t stride, std::int64_t rows);
 

@@ -3,55 +3,37 @@
 #include "cpu/linear_algebra/eigensolver/tridiagonal_form.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "cpu/linear_algebra/eigensolver/strips.h"
 
 namespace gradstep::cpu {
 
 namespace {
 
-// A product with a vector reads as much as it computes: several threads pay where a matrix leaves a core's own cache.
-constexpr std::int64_t kSmallestInStrips = 512;
-constexpr std::int64_t kStrips = 8;
 // The products of a block that do not grow with the matrix cost more than is gained below it.
 constexpr std::int64_t kSmallestOfBlocks = 256;
 
-/// The first row of a strip; each has as much of the triangle.
-std::int64_t first_row(std::int64_t strip, std::int64_t count) {
-  const double share = static_cast<double>(strip) / static_cast<double>(kStrips);
-  return std::llround(std::sqrt(share) * static_cast<double>(count) / 4) * 4;
-}
-
 }  // namespace
 
-/// y = a x. The strips, and so the order of all sums, follow from the size alone.
+/// y = a x.
 template <class T>
 void TridiagonalForm<T>::multiply_symmetric(const Products<T>& products, const T* a, std::int64_t stride,
                                             std::int64_t count, const T* x, T* y) {
-  const DenseLoops<T>& loops = products.loops();
-  if (count < kSmallestInStrips) return loops.multiply_symmetric(a, stride, 0, count, x, y);
-  const auto end_row = [count](std::int64_t strip) {
-    return strip + 1 == kStrips ? count : first_row(strip + 1, count);
-  };
-  products.share(kStrips, [&](std::int64_t strip) {
-    T* sums = strip == 0 ? y : strips_.data() + strip * count;
-    loops.multiply_symmetric(a, stride, first_row(strip, count), end_row(strip), x, sums);
+  multiply_in_strips(products, count, 1, strips_.data(), y, [&](std::int64_t begin, std::int64_t end, T* sums) {
+    products.loops().multiply_symmetric(a, stride, begin, end, x, sums);
   });
-  std::fill(y + end_row(0), y + count, T{0});
-  for (std::int64_t strip = 1; strip < kStrips; ++strip) {
-    loops.add_scaled(T{1}, strips_.data() + strip * count, end_row(strip), y);
-  }
 }
 
-/// Columns first to end. The rest of `a` stays as it was, and is A - V W^T - W V^T.
+/// Columns first to end, whose rows become reflectors. The rest of `a` stays as it was, and is A - V W^T - W V^T.
 template <class T>
-void TridiagonalForm<T>::reduce_panel(const Products<T>& products, const T* a, std::int64_t n, std::int64_t first,
-                                      std::int64_t end, T* reflectors, T* diagonal, T* off_diagonal) {
+void TridiagonalForm<T>::reduce_panel(const Products<T>& products, T* a, std::int64_t n, std::int64_t first,
+                                      std::int64_t end, T* diagonal, T* off_diagonal) {
   const DenseLoops<T>& loops = products.loops();
   T* column = column_.data();
   for (std::int64_t j = first; j < end; ++j) {
     const std::int64_t before = j - first;
     for (std::int64_t i = j; i < n; ++i) column[i] = a[i * n + j];
-    const T* earlier_v = reflectors + first * n;
+    const T* earlier_v = a + first * n;
     const T* earlier_w = panel_.data();
     T of_v[kPanel];
     T of_w[kPanel];
@@ -68,7 +50,7 @@ void TridiagonalForm<T>::reduce_panel(const Products<T>& products, const T* a, s
     const Reflection<T> reflection = make_reflector(loops, column + below, count);
     off_diagonal[j] = reflection.beta;
     scales_[static_cast<std::size_t>(j)] = reflection.scale;
-    T* v = reflectors + j * n;
+    T* v = a + j * n;
     T* w = panel_.data() + before * n;
     std::fill(v + first / kBlock * kBlock, v + below, T{0});
     std::copy_n(column + below, count, v + below);
@@ -98,8 +80,7 @@ void TridiagonalForm<T>::reserve(std::int64_t n) {
 }
 
 template <class T>
-void TridiagonalForm<T>::reduce(const Products<T>& products, T* a, std::int64_t n, T* reflectors, T* diagonal,
-                                T* off_diagonal) {
+void TridiagonalForm<T>::reduce(const Products<T>& products, T* a, std::int64_t n, T* diagonal, T* off_diagonal) {
   scales_.resize(static_cast<std::size_t>(n));
   column_.resize(static_cast<std::size_t>(n));
   panel_.resize(static_cast<std::size_t>(3 * kPanel * n));
@@ -107,12 +88,12 @@ void TridiagonalForm<T>::reduce(const Products<T>& products, T* a, std::int64_t 
   T* w = panel_.data();
   for (std::int64_t first = 0; first < n; first += kPanel) {
     const std::int64_t end = std::min(n, first + kPanel);
-    reduce_panel(products, a, n, first, end, reflectors, diagonal, off_diagonal);
+    reduce_panel(products, a, n, first, end, diagonal, off_diagonal);
     const std::int64_t rest = n - end;
     if (rest == 0) break;
     // A panel that is not the last has all its columns. V W^T + W V^T is (V, W) times the transposed (W, V).
     for (std::int64_t k = 0; k < kPanel; ++k) {
-      std::copy_n(reflectors + (first + k) * n + end, rest, w + (kPanel + k) * n + end);
+      std::copy_n(a + (first + k) * n + end, rest, w + (kPanel + k) * n + end);
       std::copy_n(w + k * n + end, rest, w + (2 * kPanel + k) * n + end);
     }
     products.multiply({.rows = rest,

@@ -15,9 +15,9 @@ namespace gradstep::cpu {
 template <class T>
 class TridiagonalForm {
  public:
-  /// The lower triangle of a (n, n) is overwritten. Row k of `reflectors` (n, n) becomes v_k, with zeros before k + 1
-  /// as far back as its block begins. Below diagonal[k] stands off_diagonal[k].
-  void reduce(const Products<T>& products, T* a, std::int64_t n, T* reflectors, T* diagonal, T* off_diagonal);
+  /// Reads the lower triangle of a (n, n), whose rows become the reflectors: row k is v_k, with zeros before k + 1 as
+  /// far back as its block begins. Below diagonal[k] stands off_diagonal[k].
+  void reduce(const Products<T>& products, T* a, std::int64_t n, T* diagonal, T* off_diagonal);
 
   /// The rows of x (n, n), eigenvectors of T, become those of A.
   void transform_back(const Products<T>& products, const T* reflectors, std::int64_t n, T* x);
@@ -37,8 +37,8 @@ class TridiagonalForm {
   static constexpr std::int64_t kBlock = ReflectorBlock<T>::kReflectors;  // of reflectors that turn back together
   static_assert(kBlock % kPanel == 0);
 
-  void reduce_panel(const Products<T>& products, const T* a, std::int64_t n, std::int64_t first, std::int64_t end,
-                    T* reflectors, T* diagonal, T* off_diagonal);
+  void reduce_panel(const Products<T>& products, T* a, std::int64_t n, std::int64_t first, std::int64_t end,
+                    T* diagonal, T* off_diagonal);
   template <class Body>
   void for_each_block_backwards(const Products<T>& products, const T* reflectors, std::int64_t n, Body body);
   void multiply_symmetric(const Products<T>& products, const T* a, std::int64_t stride, std::int64_t count, const T* x,

@@ -25,11 +25,13 @@ template <class T>
 std::vector<T> decomposed(const Dense& dense, const std::vector<T>& a, std::int64_t n, Context* threads = nullptr) {
   const auto count = static_cast<std::size_t>(n);
   std::vector<T> result(count + count * count);
-  std::vector<T> scratch(4 * count * count);
+  std::vector<T> overwritten = a;
+  std::vector<T> scratch(static_cast<std::size_t>(Eigensolver<T>::scratch_size(n)));
   AlignedVector<T> packed;
   Eigensolver<T> solver;
   const Products<T> products(dense.in<T>(), packed, threads);
-  const bool converged = solver.decompose(products, a.data(), n, result.data(), result.data() + n, scratch.data());
+  const bool converged =
+      solver.decompose(products, overwritten.data(), n, result.data(), result.data() + n, scratch.data());
   return converged ? result : std::vector<T>{};
 }
 

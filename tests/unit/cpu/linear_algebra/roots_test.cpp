@@ -255,6 +255,61 @@ TEST(InverseRoot, ScratchBeginsAtCacheLinesSoThatRoundingIsTheSameInEveryProcess
   }
 }
 
+TEST(InverseRoot, WorkspaceIsFourMatricesAtMostAndFiveAndALittleForCoupledNewton) {
+  constexpr std::int64_t n = 2048;
+  const auto reserved = [](RootAction action, RootMethod method) {
+    RootSolver<double> solver;
+    RootOptions options;
+    options.method = method;
+    solver.reserve(action, n, options);
+    return static_cast<double>(solver.bytes()) / static_cast<double>(n * n * 8);
+  };
+  static_assert(4 * n * n * 8 < 135'000'000);  // what docs/shampoo.md says
+  EXPECT_LT(reserved(RootAction::root, RootMethod::eigh), 4);
+  EXPECT_LT(reserved(RootAction::eigenvectors, RootMethod::eigh), 3);
+  EXPECT_LT(reserved(RootAction::refine, RootMethod::eigh), 3);
+  EXPECT_LT(reserved(RootAction::root, RootMethod::coupled_newton), 5.1);
+}
+
+// Sizes on both sides of those where the eigensolver divides, where a panel is cut, and where bands are not reduced.
+TEST(InverseRoot, NoWayTakesMemoryThatWasNotReserved) {
+  std::mt19937 generator(37);
+  std::normal_distribution<float> normal;
+  const Arithmetic fastest{tables().back().name, *tables().back().dense};
+  for (const std::int64_t n : {20, 100, 300, 1030}) {
+    const auto count = static_cast<std::size_t>(n);
+    std::vector<float> s(count * count, 0.0F);
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t j = 0; j < i; ++j) s[i * count + j] = s[j * count + i] = normal(generator);
+    }
+    const auto expect_reserved = [&](RootAction action, const RootOptions& options, float diagonal, auto run) {
+      for (std::size_t i = 0; i < count; ++i) s[i * count + i] = diagonal;
+      RootSolver<double> solver;
+      solver.reserve(action, n, options);
+      const std::size_t reserved = solver.bytes();
+      run(solver);
+      EXPECT_EQ(solver.bytes(), reserved) << n << ' ' << static_cast<int>(action) << ' ' << diagonal;
+    };
+    // Without negative eigenvalues, and with such as have to be raised, whose residual is doubtful.
+    for (const float diagonal : {static_cast<float>(2 * n), 0.0F}) {
+      for (const RootMethod method : {RootMethod::eigh, RootMethod::coupled_newton}) {
+        if (n > 1000 && method == RootMethod::coupled_newton) continue;
+        RootOptions options;
+        options.arithmetic = &fastest;
+        options.method = method;
+        expect_reserved(RootAction::root, options, diagonal,
+                        [&](RootSolver<double>& solver) { solver.inverse_root(s.data(), n, options); });
+      }
+    }
+    expect_reserved(RootAction::eigenvectors, {}, 1,
+                    [&](RootSolver<double>& solver) { EXPECT_TRUE(solver.eigenvectors(s.data(), n, {})); });
+    std::vector<float> order(count);
+    expect_reserved(RootAction::refine, {}, 1, [&](RootSolver<double>& solver) {
+      EXPECT_TRUE(solver.refine_basis(s.data(), s.data(), n, RootOptions{}, order.data()));
+    });
+  }
+}
+
 TEST(InverseRoot, AreSymmetricToTheBit) {
   std::mt19937 generator(5);
   const std::vector<float> s = matrix_of({4, 1, 0.5, 0.01, 0.002}, generator);
@@ -374,6 +429,33 @@ TEST(InverseRoot, OfLargeMatricesIsThatOfTheDampedMatrix) {
       for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t j = 0; j < i; ++j) EXPECT_EQ(solver.root()[i * n + j], solver.root()[j * n + i]);
       }
+    }
+  }
+}
+
+// Large enough for bands. The second matrix has negative eigenvalues, which are raised.
+TEST(InverseRoot, OfMatricesWhoseBandIsNotReducedIsOneToo) {
+  constexpr std::int64_t n = 1030;
+  std::vector<float> s(n * n);
+  std::mt19937 generator(41);
+  std::normal_distribution<float> normal(0, 0.02F);
+  const auto at = [&s](std::int64_t i, std::int64_t j) -> float& { return s[static_cast<std::size_t>(i * n + j)]; };
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < i; ++j) at(i, j) = at(j, i) = normal(generator);
+  }
+  for (const float diagonal : {2.0F, 1.0F}) {  // others reach to -1.3
+    for (std::int64_t i = 0; i < n; ++i) at(i, i) = diagonal;
+    RootSolver<double> solver;
+    RootOptions options;
+    options.matrix_epsilon = 1e-4;
+    const Arithmetic fastest{tables().back().name, *tables().back().dense};
+    options.arithmetic = &fastest;
+    const RootResult result = solver.inverse_root(s.data(), n, options);
+    EXPECT_LT(result.error, 1e-8) << diagonal;
+    EXPECT_NEAR(result.max_eigenvalue, diagonal + 1.28, 0.05);
+    const double* root = solver.root();
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = 0; j < i; ++j) ASSERT_EQ(root[i * n + j], root[j * n + i]);
     }
   }
 }
