@@ -168,7 +168,8 @@ class StateStore {
     void reserve(std::size_t first, const Entries& added);
     /// `added` are the entries of the parameters from `first` on. There is room for them.
     void replace(std::size_t first, Entries added) noexcept;
-    std::size_t bytes() const { return held_bytes(all_, ends_); }
+    /// Beside what the tensors hold.
+    std::size_t bytes() const { return all_.capacity() * sizeof(Entry) + held_bytes(ends_); }
 
    private:
     std::size_t begin(std::size_t i) const { return i == 0 ? 0 : ends_[i - 1]; }
