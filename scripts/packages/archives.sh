@@ -37,8 +37,8 @@ build_outside() {
   cmake --build "$build" --target outside >>"$build.log"
 }
 
-# windows_licences: into $licences. GCC's, under the GPL with GCC's runtime library exception, and that of mingw-w64 with its
-# winpthreads.
+# windows_licences: sets $licences. GCC's runtime is under the GPL with the runtime library exception. The licence of
+# mingw-w64 has that of winpthreads, too.
 windows_licences() {
   licences=([gcc]=/usr/share/doc/gcc-mingw-w64-base/copyright [mingw-w64]=/usr/share/doc/mingw-w64-x86-64-dev/copyright)
 }
@@ -61,8 +61,8 @@ check_windows() {
   [ "$found" = "$(scripts/version)" ] || die "the program printed '$found', expected '$(scripts/version)'"
 }
 
-# macos_licences: into $licences, and a warning into $notice. LLVM's C++ runtime, under the Apache licence with LLVM's
-# exception, and zig's routines for its compiler.
+# macos_licences: sets $licences, and $notice to a warning. LLVM's C++ runtime is under the Apache licence with LLVM's
+# exception. zig has routines for its compiler.
 macos_licences() {
   local zig
   zig=$(dirname "$GRADSTEP_ZIG")

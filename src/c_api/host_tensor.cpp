@@ -177,9 +177,11 @@ gradstep_tensor view_of(const Schema& schema, std::size_t i, void* data, DType d
 }
 
 bool shows_again(const Parameter& parameter, const gradstep_tensor& tensor, const Array& buffer) {
-  if (is_left_out(parameter, tensor)) return buffer.data == nullptr;
-  if (buffer.strides != nullptr || tensor.data == nullptr ||
-      static_cast<char*>(tensor.data) + tensor.byte_offset != buffer.data ||
+  Array shown;
+  shown.size = parameter.size;
+  place_if_empty(shown);
+  if (tensor.data != nullptr) shown.data = static_cast<char*>(tensor.data) + tensor.byte_offset;
+  if (buffer.strides != nullptr || shown.data == nullptr || shown.data != buffer.data ||
       !(same_device(tensor.device, parameter.device) || same_device(home_of(tensor.device), parameter.device)) ||
       std::bit_cast<std::uint32_t>(tensor.dtype) != std::bit_cast<std::uint32_t>(to_dlpack(buffer.dtype)) ||
       tensor.ndim != static_cast<std::int32_t>(parameter.shape.size()) ||

@@ -10,7 +10,10 @@ namespace gradstep {
 bool TensorBinding::shows_again(const Schema& schema, const gradstep_tensor* tensors, std::size_t n) const {
   if (list_.version == 0 || n != arrays_.size() || n != schema.size() || tensors == nullptr) return false;
   for (std::size_t i = 0; i < n; ++i) {
-    if (!gradstep::shows_again(schema[i], tensors[i], arrays_[i])) return false;
+    const bool is_absent = role_ == Role::gradient && is_left_out(schema[i], tensors[i]);
+    const bool is_again =
+        is_absent ? arrays_[i].data == nullptr : gradstep::shows_again(schema[i], tensors[i], arrays_[i]);
+    if (!is_again) return false;
   }
   return true;
 }

@@ -75,7 +75,7 @@ struct ExchangeSize {
   double piece_bytes = static_cast<double>(kPieceBytes);  ///< piece_bytes_of() its engine
   bool sums_natively = false;                             ///< an all-reduce is one of the engine's
   bool has_ring = false;                                  ///< large ones go round a ring
-  bool is_over_network = false;                           ///< as Engine::is_over_network(): small gathers go in stages
+  bool is_over_network = false;                           ///< small gathers go in stages, which MPI's do not
   bool by_hosts = false;                                  ///< all-reduces are; then what follows counts
   double hosts = 1;
   double ranks_inside = 1;  ///< of a host

@@ -3,10 +3,13 @@
 """gradstep.optax beside optax: eagerly, compiled, and in a scan; and what becomes of states used twice."""
 
 import gc
+import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -24,7 +27,7 @@ import jax.numpy as jnp  # noqa: E402
 from optax_training import STEPS, TOLERANCE, largest_error, stacked_gradients, train, tree  # noqa: E402
 
 from gradstep import optax as adapters  # noqa: E402
-from gradstep.optax import _transformation  # noqa: E402  (imports jax)
+from gradstep.optax import _states, _transformation  # noqa: E402  (they import jax)
 
 MASK = {"layer": True, "rows": [False, True]}
 COSINE = optax.cosine_decay_schedule(0.02, STEPS)
@@ -156,7 +159,7 @@ def test_a_state_serves_one_of_the_threads_that_bring_it():
     params = {"w": jnp.ones(100_000)}
     transformation = adapters.adam(0.1)
     first = transformation.init(params)
-    ready = threading.Barrier(4)
+    ready = threading.Barrier(4, timeout=60)
 
     def update(_):
         ready.wait()
@@ -169,6 +172,42 @@ def test_a_state_serves_one_of_the_threads_that_bring_it():
         found = list(threads.map(update, range(4)))
     assert found.count(1) == 1 and all("its optimizer is at step 1" in text for text in found if text != 1), found
     assert adapters.optimizer_of(first).step_count == 1
+
+
+def test_an_update_that_is_refused_leaves_the_state_to_other_threads():
+    params = {"w": jnp.ones(3)}
+    transformation = adapters.adam(0.1)
+    first = transformation.init(params)
+    with pytest.raises(gradstep.InvalidArgument):
+        transformation.update({"w": jnp.ones(4)}, first, {"w": jnp.ones(4)})
+    with ThreadPoolExecutor(1) as thread:
+        _, second = thread.submit(transformation.update, params, first, params).result(timeout=60)
+    assert second.count == 1
+
+
+def test_a_forked_child_is_told_so_whoever_held_the_lock():
+    params = {"w": jnp.ones(3)}
+    transformation = adapters.adam(0.1)
+    state = transformation.init(params)
+    entry = _states._entries[_states._key(state)]
+    arguments = (np.asarray(state.token), np.asarray(state.count), "")
+    with entry.lock:
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                with _states.lock_at(*arguments):
+                    pass
+            except gradstep.InvalidState:
+                status = 0
+            finally:
+                os._exit(status)
+    deadline = time.monotonic() + 60
+    while (done := os.waitpid(child, os.WNOHANG)) == (0, 0):
+        if time.monotonic() > deadline:
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.01)
+    assert done[1] == 0
 
 
 def test_the_count_is_named_as_in_optax():

@@ -50,13 +50,15 @@ double bound_smallest_damped(double largest, double ridge, CountBelow count_belo
   return count > 0 ? damped[count - 1] : 0;
 }
 
+/// The largest exponent of an expansion: the larger, the closer to 0 is the least node of a rule.
+inline constexpr std::int32_t kLargestExponent = 64;
+
 /// The poles of an expansion in the arithmetic of T, filled up to a multiple of `Group`.
 template <class T, std::int64_t Group>
 class RootPoles {
  public:
-  /// False for exponents above 64.
+  /// False for exponents above kLargestExponent.
   bool expand(std::int32_t exponent, double ridge, double smallest, double largest) {
-    constexpr std::int32_t kLargestExponent = 64;  // the larger, the closer to 0 is the least node of a rule
     if (exponent > kLargestExponent) return false;
     using Accuracy = PartialFractions::Accuracy;
     fractions_.expand_inverse_root(exponent, smallest, largest + ridge,

@@ -126,7 +126,7 @@ void RootSolver<T>::reserve(RootAction action, RootMethod method, std::int64_t n
   const bool is_newton = is_root && method != RootMethod::eigh;
   const int squares = is_newton ? kMostSquares : 2;
   const bool has_vectors = !is_newton && action != RootAction::refine;
-  // All that loops run over begins at cache lines.
+  // Each matrix and each list begins at a cache line.
   const auto lines = [](std::int64_t count) { return static_cast<std::size_t>((count + 15) / 16 * 16); };
   const std::size_t square = lines(n * n);
   const std::size_t triangle = has_vectors ? lines(n * (n + 1) / 2) : 0;
@@ -383,8 +383,10 @@ template <class T>
 RootResult RootSolver<T>::eigh(std::int64_t n, const RootOptions& options, Load load) {
   if (!load(squares_[0])) return without_root();
   const bool is_foreign = options.lapack != nullptr && n >= kSmallestForLapack;
-  if (!is_foreign && n >= kSmallestOfBands<T>) return root_of_band_form(n, options, load);
-  if (!is_foreign && n >= kSmallestWithoutVectors) return root_of_tridiagonal_form(n, options, load);
+  if (!is_foreign && n >= kSmallestWithoutVectors) {
+    if (n < kSmallestOfBands<T>) return root_of_tridiagonal_form(n, options, load);
+    if (options.exponent <= kLargestExponent) return root_of_band_form(n, options, load);
+  }
   const bool decomposed = decompose(n, options);
   RootResult result;
   result.max_eigenvalue = static_cast<double>(values_[n - 1]);

@@ -44,8 +44,8 @@ struct RootResult {
 };
 
 /// Roots in the arithmetic of T, f64 or f32, with the scratch of a thread, which grows to the largest matrix and stays:
-/// three matrices and a half at most, or five with coupled Newton. What is needed of the statistic once more is read
-/// again. Statistics and bases are of f32 or f64.
+/// two matrices and a half, with coupled Newton five, and numbers by row. What is needed of the statistic once more is
+/// read again. Statistics and bases are of f32 or f64.
 template <class T>
 class RootSolver {
  public:

@@ -32,6 +32,7 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumber
   make_room(items, chunks);
   items_.assign(items.size(), {});
   values_.assign(has_ratios_ ? items.size() : 0, {});
+  scaled_changes_.assign(has_ratios_ ? items.size() : 0, {});
   shown_changes_.assign(items.size(), {});
   std::vector<OrthogonalItem> matrices;
   factored_.clear();
@@ -49,7 +50,7 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumber
     first += finish.count;
     Array& change = shown_changes_[i];
     change = compact_array(nullptr, item.param->size, arithmetic_dtype(item.param->dtype));
-    if (has_ratios_) values_[i].size = change.size;
+    if (has_ratios_) values_[i].size = scaled_changes_[i].size = change.size;
     if (!options.are_needed()) continue;
     change.data = changes_.as<std::byte>() + offset;
     offset += change_bytes(*item.param);
@@ -62,7 +63,10 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumber
     finish.item.format = StateFormat::native;
     if (options.cautious == CautiousUpdate::off && item.gradient->data != nullptr) finish.item.gradient = &change;
     item.update = &change;
-    if (options.scale == ChangeScale::trust_ratio) values_[i] = stepped(item);
+    if (options.scale == ChangeScale::trust_ratio) {
+      values_[i] = stepped(item);
+      scaled_changes_[i] = change;
+    }
     has_masks_ = has_masks_ || options.cautious != CautiousUpdate::off;
     if (options.scale == ChangeScale::factored) finish.factor = factor++;
     if (options.scale == ChangeScale::factored && change.size > 0 && item.gradient->data != nullptr) {
@@ -99,7 +103,7 @@ void FinishPhases::fill(std::span<UpdateItem> items, std::span<const WholeNumber
     plan.prepared.forget();
   };
   show(value_norms_, values_);
-  show(change_norms_, shown_changes_);
+  show(change_norms_, scaled_changes_);
   take(std::move(matrices));
   projection_.set_items(std::move(projected));
   factored_plan_.items = factored_;

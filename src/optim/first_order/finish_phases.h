@@ -41,9 +41,9 @@ class FinishPhases {
   void run(const kernels::StepScalars* scalars, const Sharding* sharding);
 
   std::size_t bytes() const {
-    return held_bytes(changes_, partials_, projection_, options_, items_, matrices_, values_, shown_changes_, factored_,
-                      value_norms_.prepared, change_norms_.prepared, orthogonal_plan_.prepared, factored_plan_.prepared,
-                      plan_.prepared);
+    return held_bytes(changes_, partials_, projection_, options_, items_, matrices_, values_, scaled_changes_,
+                      shown_changes_, factored_, value_norms_.prepared, change_norms_.prepared,
+                      orthogonal_plan_.prepared, factored_plan_.prepared, plan_.prepared);
   }
 
  private:
@@ -60,8 +60,9 @@ class FinishPhases {
   Buffer partials_;
   std::vector<FinishItem> items_;
   std::vector<OrthogonalItem> matrices_;
-  std::vector<Array> values_;         // whose squares are wanted
-  std::vector<Array> shown_changes_;  // by parameter, in changes_; no data = it does not wait
+  std::vector<Array> values_;          // by parameter; no data = it is not scaled by a trust ratio
+  std::vector<Array> scaled_changes_;  // likewise
+  std::vector<Array> shown_changes_;   // by parameter, in changes_; no data = it does not wait
   NormPlan value_norms_;
   NormPlan change_norms_;
   std::vector<FactoredItem> factored_;

@@ -231,6 +231,7 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
   const auto reserve = [&](auto& list) {
     if (schema.size() > list.capacity()) list.reserve(first > 0 ? std::max(schema.size(), 2 * first) : schema.size());
   };
+  filled_ = false;  // the plan has the old items
   reserve(items_);
   reserve(finish_.options());
   const bool listed_anew = first == 0 || larger.group_of.data() != nullptr || larger.counts.data() != nullptr ||
@@ -259,7 +260,6 @@ void FirstOrderOptimizer::prepare(const Schema& schema, const HyperParameters& h
   plan_constants(schema.size());
   step_plan().limits = added.limits;
   if (has_own_constants()) list_numbers(schema, to_list);
-  filled_ = false;
   if (first == 0) {
     state().set_flags(flags);
   } else if (!added.facts.empty()) {

@@ -31,18 +31,28 @@ const StateStore::Entry* StateStore::Entries::find(std::size_t parameter, std::s
 void StateStore::Entries::append(std::span<Entry> entries) {
   std::ranges::sort(entries, {}, slot_of);
   all_.insert(all_.end(), std::move_iterator(entries.begin()), std::move_iterator(entries.end()));
-  ends_.push_back(static_cast<std::uint32_t>(all_.size()));
+  ends_.push_back(static_cast<std::uint32_t>(all_.size()));  // memory ends before its 32 bits do
 }
 
-void StateStore::Entries::reserve(std::size_t first, const Entries& added) {
+void StateStore::Entries::reserve(std::size_t parameters, std::size_t entries) {
+  ends_.reserve(parameters);
+  all_.reserve(entries);
+}
+
+void StateStore::Entries::make_room(std::size_t first, const Entries& added) {
+  if (first == 0) return;
   const auto room_for = [](auto& list, std::size_t count) {
-    if (count > list.capacity()) list.reserve(list.empty() ? count : std::max(count, 2 * list.size()));
+    if (count > list.capacity()) list.reserve(std::max(count, 2 * list.size()));
   };
   room_for(all_, begin(first) + added.all_.size());
   room_for(ends_, first + added.ends_.size());
 }
 
 void StateStore::Entries::replace(std::size_t first, Entries added) noexcept {
+  if (first == 0) {
+    *this = std::move(added);
+    return;
+  }
   all_.resize(begin(first));
   ends_.resize(first);
   const auto kept = static_cast<std::uint32_t>(all_.size());
@@ -129,6 +139,13 @@ StateStore::Growth StateStore::grow(std::span<const ParameterWish> wishes, std::
   growth.first = first;
   std::vector<Position> fresh;
   std::vector<Entry> list;  // of one parameter
+  std::size_t entries = 0;
+  for (std::size_t i = 0; i < wishes.size(); ++i) {
+    if (first + i < parameters_.size()) entries += parameters_[first + i].size();
+    entries += static_cast<std::size_t>(std::ranges::count_if(
+        wishes[i].tensors, [&](const StateWish& wish) { return parameters_.find(first + i, wish.slot) == nullptr; }));
+  }
+  growth.parameters.reserve(wishes.size(), entries);
   for (std::size_t i = 0; i < wishes.size(); ++i) {
     list.clear();
     if (first + i < parameters_.size()) {
@@ -152,7 +169,7 @@ StateStore::Growth StateStore::grow(std::span<const ParameterWish> wishes, std::
     growth.parameters.append(list);
   }
   make(growth.parameters, fresh);
-  parameters_.reserve(first, growth.parameters);
+  parameters_.make_room(first, growth.parameters);
   if (flags_.size() == 0) {
     growth.flags.emplace(site_, count, flags_at_site_);
   } else if (!flags_.has_room_for(count)) {
@@ -177,7 +194,7 @@ void StateStore::commit(Growth growth) noexcept {
 
 void StateStore::prepare_move(FunctionRef<StatePlace(std::size_t, std::size_t)> place, Gathers gathers, bool keep) {
   discard_move();
-  next_.reserve(0, parameters_);
+  next_.reserve(parameters_.size(), parameters_.all().size());
   std::vector<Entry> list;  // of one parameter
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     list.clear();

@@ -164,8 +164,10 @@ class StateStore {
     }
     /// The entries of one more parameter, in any order.
     void append(std::span<Entry> entries);
-    /// Makes room for replace(), and more than that if there are entries.
-    void reserve(std::size_t first, const Entries& added);
+    /// Makes room for so many in all, and for no more.
+    void reserve(std::size_t parameters, std::size_t entries);
+    /// Makes room for replace(), and for as many entries again.
+    void make_room(std::size_t first, const Entries& added);
     /// `added` are the entries of the parameters from `first` on. There is room for them.
     void replace(std::size_t first, Entries added) noexcept;
     /// Beside what the tensors hold.

@@ -58,6 +58,22 @@ TEST_F(Binding, AGradientThatIsAbsentAgainIsTheSameVersion) {
   EXPECT_FALSE(bind().grads.shows_again(first.grads));
 }
 
+TEST(BindingOfEmptyTensors, WithoutDataAreTheSameVersionAgainAndHaveTheirShape) {
+  const Schema schema = make_schema({{0, 3}});
+  TestTensor<float> empty({0, 3});
+  gradstep_tensor param = empty.tensor();
+  gradstep_tensor grad = param;
+  param.data = grad.data = nullptr;
+  StepBinding binding;
+  const auto bind = [&]() -> const StepBuffers& { return binding.bind(schema, &param, &grad, nullptr, 1); };
+  const StepBuffers first = bind();
+  EXPECT_TRUE(bind().params.shows_again(first.params));
+  EXPECT_TRUE(bind().grads.shows_again(first.grads));
+  param.ndim = 0;
+  param.shape = nullptr;
+  expect_error(GRADSTEP_ERR_INVALID_ARGUMENT, "params[0]: is absent, parameter 'p0' has shape (0,3)", [&] { bind(); });
+}
+
 TEST_F(Binding, StridesOfACompactTensorAreNoOtherTensorAndOthersAre) {
   std::int64_t strides[] = {4, 1};
   const StepBuffers first = bind();

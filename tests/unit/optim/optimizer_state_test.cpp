@@ -150,6 +150,34 @@ TEST(OptimizerState, AnAdditionWithoutMemoryChangesNothing) {
   }
 }
 
+// The tensors are those of the step before, so that nothing but the failure could make the plan anew. Address sanitizer
+// finds what the plan should no longer point to.
+TEST(OptimizerState, AfterAnAdditionWithoutMemoryTheTensorsOfTheLastStepAreSteppedAgain) {
+  std::int64_t left = -1;
+  FirstOrderOptimizer optimizer(make_short_of_memory(&left), rule_of("adam", false), make_schema({{7, 5}, {1000}}));
+  FirstOrderOptimizer expected(make_context(), rule_of("adam", false), make_schema({{7, 5}, {1000}}));
+  Model<float> x;
+  Model<float> y;
+  const auto params = x.tensors(x.params);
+  const auto grads = x.tensors(x.grads);
+  const gradstep_parameter one = described("one", 0);
+  {
+    Trip trip;
+    const gradstep_tensor* p = trip.take(params.data(), params.size());
+    const gradstep_tensor* g = trip.take(grads.data(), grads.size());
+    trip.begin();
+    StepBinding binding;
+    for (int round = 0; round < 3; ++round) {
+      optimizer.step(binding.bind(optimizer.schema(), p, g, nullptr, params.size()), {});
+      left = 0;
+      expect_error(GRADSTEP_ERR_OUT_OF_MEMORY, "", [&] { optimizer.add_parameters(&one, 1); });
+      left = -1;
+    }
+  }
+  for (int round = 0; round < 3; ++round) y.step(expected);
+  EXPECT_EQ(x.params[1].values, y.params[1].values);
+}
+
 TEST(OptimizerState, AFailedAdditionChangesNothing) {
   auto optimizer = make_optimizer(adam());
   const std::int64_t before = optimizer->other_bytes();

@@ -40,18 +40,29 @@ class Entry:
     """A gradstep optimizer, to be found by its token as long as its transformation lives.
 
     The lock is held from the check of a state to the end of its step: devices of JAX call the host at the same time.
-    No thread that holds it waits for what JAX computes.
+    No thread that holds it waits for what JAX computes. A call from inside a step, such as one of a context's log, gets
+    past the lock, and the handle refuses it.
     """
 
     def __init__(self, optimizer: gradstep.Optimizer) -> None:
         self.optimizer: gradstep.Optimizer | None = optimizer
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()
 
 
 # The first half of a token tells processes apart: a state that was saved finds nothing after a restart.
 _process = int.from_bytes(os.urandom(4), "little")
 _numbers = itertools.count()
 _entries: "weakref.WeakValueDictionary[tuple[int, ...], Entry]" = weakref.WeakValueDictionary()
+
+
+def _unlock_all() -> None:
+    """In a forked child, which lacks the threads that held the locks."""
+    for entry in _entries.values():
+        entry.lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):  # Windows has no fork()
+    os.register_at_fork(after_in_child=_unlock_all)
 
 
 def register(optimizer: gradstep.Optimizer) -> tuple[Entry, NDArray[np.uint32]]:

@@ -13,6 +13,7 @@
 #include <random>
 #include <vector>
 
+#include "cpu/linear_algebra/root_poles.h"
 #include "cpu/linear_algebra/workspaces.h"
 #include "dense_tables.h"
 #include "unit/support.h"
@@ -301,6 +302,12 @@ TEST(InverseRoot, NoWayTakesMemoryThatWasNotReserved) {
                         [&](RootSolver<double>& solver) { solver.inverse_root(s.data(), n, options); });
       }
     }
+    RootOptions of_vectors;  // the exponent has no poles
+    of_vectors.arithmetic = &fastest;
+    of_vectors.exponent = kLargestExponent + 1;
+    expect_reserved(RootAction::root, of_vectors, static_cast<float>(2 * n), [&](RootSolver<double>& solver) {
+      EXPECT_LT(solver.inverse_root(s.data(), n, of_vectors).error, 1e-6);
+    });
     expect_reserved(RootAction::eigenvectors, {}, 1,
                     [&](RootSolver<double>& solver) { EXPECT_TRUE(solver.eigenvectors(s.data(), n, {})); });
     std::vector<float> order(count);

@@ -182,9 +182,18 @@ public final class Accumulator extends StatefulHandle {
    * @return infinite or NaN if an element is
    */
   public double norm() {
-    try (TensorList norm = normTensor(0)) {
+    try (TensorList norm = normTensor()) {
       return norm.get(0).doubles().get(0);
     }
+  }
+
+  /**
+   * The norm where the gradients are.
+   *
+   * @return a view of one F64, the caller's to close
+   */
+  public TensorList normTensor() {
+    return normTensor(0);
   }
 
   /**

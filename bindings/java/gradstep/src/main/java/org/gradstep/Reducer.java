@@ -103,7 +103,7 @@ public final class Reducer extends StatefulHandle {
    * cannot, see gradstep_reducer_push in the C header.
    *
    * @param index of the parameter
-   * @param grad on the host
+   * @param grad on a device in use until {@link #await}
    */
   public void push(int index, Tensor grad) {
     push(index, grad, 0);
@@ -202,9 +202,18 @@ public final class Reducer extends StatefulHandle {
    * @return infinite or NaN if an element is
    */
   public double norm() {
-    try (TensorList norm = normTensor(0)) {
+    try (TensorList norm = normTensor()) {
       return norm.get(0).doubles().get(0);
     }
+  }
+
+  /**
+   * The norm where the gradients are. Not collective.
+   *
+   * @return a view of one F64, the caller's to close
+   */
+  public TensorList normTensor() {
+    return normTensor(0);
   }
 
   /**

@@ -55,7 +55,7 @@ class AccumulatorTest {
       try (Accumulator accumulator = new Accumulator(context, options, MODEL)) {
         Rows rows = new Rows(0, Memory.longs(2, 0, 2), Tensor.of(floats(1, 2, 3, 4, 5, 6), 3, 2));
         assertFalse(accumulator.add(null, List.of(rows), 1));
-        try (TensorList sums = accumulator.sums(0)) {
+        try (TensorList sums = accumulator.sums()) {
           assertArrayEquals(new float[] {3, 4, 0, 0, 6, 8}, values(sums, 0));
           assertNull(sums.get(1)); // no rank had a gradient
         }

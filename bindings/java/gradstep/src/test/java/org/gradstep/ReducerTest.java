@@ -78,6 +78,11 @@ class ReducerTest {
           assertTrue(reducer.poll());
           assertArrayEquals(new float[] {7, 0}, values(results, 1)); // (1 * 4 + 3 * 8) / 4
           assertArrayEquals(new float[64], values(results, 0));
+          reducer.push(1, Tensor.of(floats(2, rank)));
+          reducer.await();
+          try (TensorList reduced = reducer.gradients()) {
+            assertArrayEquals(new float[] {2, 0.5f}, values(reduced, 1));
+          }
           reducer.cancel();
         }
       });

@@ -43,7 +43,7 @@ class UpdaterTest {
           assertTrue(updater.push(params, grads)); // this one ends it: the ranks' gradients are averaged, and stepped
           // docs:end updater
           assertArrayEquals(new float[] {1 - 0.25f, 1 - 2}, values(memory));
-          assertFalse(updater.push(params, grads));
+          assertFalse(updater.push(params, grads, 1));
           assertTrue(updater.flush(params));
           assertTrue(updater.poll());
           UpdaterStatistics statistics = updater.statistics();
