@@ -185,13 +185,22 @@ def test_an_update_that_is_refused_leaves_the_state_to_other_threads():
     assert second.count == 1
 
 
-def test_a_forked_child_is_told_so_whoever_held_the_lock():
+def test_a_forked_child_is_told_so_when_another_thread_held_the_lock():
     params = {"w": jnp.ones(3)}
     transformation = adapters.adam(0.1)
     state = transformation.init(params)
     entry = _states._entries[_states._key(state)]
     arguments = (np.asarray(state.token), np.asarray(state.count), "")
-    with entry.lock:
+    is_held, may_go = threading.Event(), threading.Event()
+
+    def hold():
+        with entry.lock:
+            is_held.set()
+            may_go.wait(timeout=60)
+
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(hold)
+        assert is_held.wait(timeout=60)
         child = os.fork()
         if child == 0:
             status = 1
@@ -202,6 +211,7 @@ def test_a_forked_child_is_told_so_whoever_held_the_lock():
                 status = 0
             finally:
                 os._exit(status)
+        may_go.set()
     deadline = time.monotonic() + 60
     while (done := os.waitpid(child, os.WNOHANG)) == (0, 0):
         if time.monotonic() > deadline:
