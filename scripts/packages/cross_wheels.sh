@@ -145,8 +145,8 @@ names_of_python3() {
   x86_64-w64-mingw32-nm "$python/libs/python3.lib" 2>/dev/null | sed -nE 's/.* I __imp_//p' | sort -u
 }
 
-# inspect_macos_module MODULE: it finds the package's library beside itself, takes from Python what every later one has, and
-# shows its entry alone.
+# inspect_macos_module MODULE: the module finds the library beside itself, takes from Python what every later one has, and
+# exports PyInit__core alone.
 inspect_macos_module() {
   local headers shown taken others
   headers=$(llvm-objdump-19 --macho --private-headers "$1")
