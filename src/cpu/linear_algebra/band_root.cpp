@@ -69,14 +69,9 @@ double BandRoot<T>::largest_eigenvalue() {
 
 template <class T>
 void BandRoot<T>::reserve(std::int64_t n, double epsilon) {
-  const std::size_t poles = poles_.most(epsilon);
   const std::int64_t blocks = (n + kBand<T> - 1) / kBand<T>;
-  const auto numbers = static_cast<std::size_t>(blocks * kBlockSize<T>);
-  poles_.reserve(poles);
   scratch_.reserve(scratch_size<T>(blocks));
-  diagonals_.reserve(numbers * poles);
-  ratios_.reserve(numbers * poles);
-  strip_.reserve(static_cast<std::size_t>(blocks * kBand<T> * kBandStrip<T>));
+  sum_.reserve(blocks * kBlockSize<T>, blocks * kBand<T> * kBandStrip<T>, epsilon);
 }
 
 template <class T>
@@ -86,15 +81,12 @@ bool BandRoot<T>::compute(double ridge, std::int32_t exponent, double scale, T* 
     std::transform(shifts, shifts + kSturmShifts, negated, [](T shift) { return -shift; });
     return count_definite(T{1}, negated);
   });
-  if (!(smallest > 0) || !poles_.expand(exponent, ridge, smallest, largest_)) return false;
-  const Poles<T>& poles = poles_.get();
-  const auto numbers = static_cast<std::size_t>(matrix_.blocks * kBlockSize<T> * poles.count);
-  const auto strip = static_cast<std::size_t>(matrix_.blocks * kBand<T> * kBandStrip<T>);
-  if (diagonals_.size() < numbers) diagonals_.resize(numbers);
-  if (ratios_.size() < numbers) ratios_.resize(numbers);
-  if (strip_.size() < strip) strip_.resize(strip);
-  loops_->find_block_resolvents(matrix_, poles, scratch_.data(), diagonals_.data(), ratios_.data());
-  loops_->sum_block_resolvents(diagonals_.data(), ratios_.data(), poles.count, n_, static_cast<T>(scale), strip_.data(),
+  const std::int64_t numbers = matrix_.blocks * kBlockSize<T>;
+  const std::int64_t strip = matrix_.blocks * kBand<T> * kBandStrip<T>;
+  if (!(smallest > 0) || !sum_.expand(exponent, ridge, smallest, largest_, numbers, strip)) return false;
+  const Poles<T> poles = sum_.poles();
+  loops_->find_block_resolvents(matrix_, poles, scratch_.data(), sum_.diagonals(), sum_.ratios());
+  loops_->sum_block_resolvents(sum_.diagonals(), sum_.ratios(), poles.count, n_, static_cast<T>(scale), sum_.strip(),
                                f);
   return true;
 }

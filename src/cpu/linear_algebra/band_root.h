@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "core/aligned_vector.h"
+#include "core/held_bytes.h"
 #include "cpu/linear_algebra/products.h"
 #include "cpu/linear_algebra/root_poles.h"
 
@@ -29,10 +30,7 @@ class BandRoot {
 
   /// So that matrices up to n x n whose ridge is `epsilon` times their largest eigenvalue, or more, take no memory.
   void reserve(std::int64_t n, double epsilon);
-  std::size_t bytes() const {
-    return poles_.bytes() +
-           (scratch_.capacity() + diagonals_.capacity() + ratios_.capacity() + strip_.capacity()) * sizeof(T);
-  }
+  std::size_t bytes() const { return held_bytes(sum_, scratch_); }
 
  private:
   std::int64_t count_definite(T sign, const T* shifts);
@@ -41,11 +39,8 @@ class BandRoot {
   BlockTridiagonal<T> matrix_;
   std::int64_t n_ = 0;
   double largest_ = 0;
-  RootPoles<T, kBand<T>> poles_;
+  ResolventSum<T, kBand<T>> sum_;
   AlignedVector<T> scratch_;
-  AlignedVector<T> diagonals_;
-  AlignedVector<T> ratios_;
-  AlignedVector<T> strip_;
 };
 
 extern template class BandRoot<double>;

@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/held_bytes.h"
+
 namespace gradstep::cpu {
 
 class PartialFractions {
@@ -31,6 +33,8 @@ class PartialFractions {
     shifts_.reserve(poles);
     weights_.reserve(poles);
   }
+
+  std::size_t bytes() const { return held_bytes(shifts_, weights_); }
 
   /// Shifts ascend.
   const std::vector<double>& shifts() const { return shifts_; }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What (A + ridge I)^(-1/p) as a sum of resolvents needs to know of A's eigenvalues, and the poles of the sum.
+// (A + ridge I)^(-1/p) as a sum of resolvents: what it needs to know of A's eigenvalues, its poles, and room for its
+// summands. tridiagonal_root.h and band_root.h have the resolvents themselves.
 #pragma once
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <limits>
 
 #include "core/aligned_vector.h"
+#include "core/held_bytes.h"
 #include "cpu/linear_algebra/dense.h"
 #include "cpu/linear_algebra/partial_fractions.h"
 #include "kernels/inverse_root.h"
@@ -53,50 +55,66 @@ double bound_smallest_damped(double largest, double ridge, CountBelow count_belo
 /// The largest exponent of an expansion: the larger, the closer to 0 is the least node of a rule.
 inline constexpr std::int32_t kLargestExponent = 64;
 
-/// The poles of an expansion in the arithmetic of T, filled up to a multiple of `Group`.
+/// The summands for one A: their poles in the arithmetic of T, filled up to a multiple of `Group`, and lists for the
+/// numbers that each has on A's diagonal and between its rows. With the scratch of a thread, which grows.
 template <class T, std::int64_t Group>
-class RootPoles {
+class ResolventSum {
  public:
-  /// False for exponents above kLargestExponent.
-  bool expand(std::int32_t exponent, double ridge, double smallest, double largest) {
+  /// `numbers`: of each summand in each list; `strip`: of some columns of the sum. False for exponents above
+  /// kLargestExponent.
+  bool expand(std::int32_t exponent, double ridge, double smallest, double largest, std::int64_t numbers,
+              std::int64_t strip) {
     if (exponent > kLargestExponent) return false;
     using Accuracy = PartialFractions::Accuracy;
     fractions_.expand_inverse_root(exponent, smallest, largest + ridge,
                                    kernels::kIsWide<T> ? Accuracy::f64 : Accuracy::f32);
     const std::size_t poles = fractions_.shifts().size();
     const std::size_t count = whole_groups(poles);
-    if (numbers_.size() < 2 * count) numbers_.resize(2 * count);
-    T* shifts = numbers_.data();
+    grow(poles_, 2 * count);
+    T* shifts = poles_.data();
     T* weights = shifts + count;
     for (std::size_t k = 0; k < count; ++k) {
       shifts[k] = static_cast<T>(ridge + (k < poles ? fractions_.shifts()[k] : 1));
       weights[k] = static_cast<T>(k < poles ? fractions_.weights()[k] : 0);
     }
-    poles_ = {shifts, weights, static_cast<std::int64_t>(count)};
+    count_ = static_cast<std::int64_t>(count);
+    grow(diagonals_, static_cast<std::size_t>(numbers) * count);
+    grow(ratios_, static_cast<std::size_t>(numbers) * count);
+    grow(strip_, static_cast<std::size_t>(strip));
     return true;
   }
-  const Poles<T>& get() const { return poles_; }
+  Poles<T> poles() const { return {poles_.data(), poles_.data() + count_, count_}; }
+  T* diagonals() { return diagonals_.data(); }
+  T* ratios() { return ratios_.data(); }
+  T* strip() { return strip_.data(); }
 
-  /// How many there are at most where the ridge is `epsilon` times the largest eigenvalue, or more.
-  static std::size_t most(double epsilon) {
+  /// For as many numbers, where the ridge is `epsilon` times the largest eigenvalue, or more.
+  void reserve(std::int64_t numbers, std::int64_t strip, double epsilon) {
     constexpr std::size_t kUsual = 64;  // so that a root after another spectrum takes no memory
-    return std::max(whole_groups(PartialFractions::most_poles(2 * (1 + 1 / epsilon))), kUsual);
-  }
-  void reserve(std::size_t poles) {
+    const std::size_t poles = std::max(whole_groups(PartialFractions::most_poles(2 * (1 + 1 / epsilon))), kUsual);
     fractions_.reserve(poles);
-    numbers_.reserve(2 * poles);
+    poles_.reserve(2 * poles);
+    diagonals_.reserve(static_cast<std::size_t>(numbers) * poles);
+    ratios_.reserve(static_cast<std::size_t>(numbers) * poles);
+    strip_.reserve(static_cast<std::size_t>(strip));
   }
-  std::size_t bytes() const { return numbers_.capacity() * sizeof(T); }
+  std::size_t bytes() const { return held_bytes(fractions_, poles_, diagonals_, ratios_, strip_); }
 
  private:
   static std::size_t whole_groups(std::size_t poles) {
     constexpr auto kGroup = static_cast<std::size_t>(Group);
     return (poles + kGroup - 1) / kGroup * kGroup;
   }
+  static void grow(AlignedVector<T>& list, std::size_t count) {
+    if (list.size() < count) list.resize(count);
+  }
 
   PartialFractions fractions_;
-  AlignedVector<T> numbers_;  // shifts, then weights
-  Poles<T> poles_;
+  std::int64_t count_ = 0;
+  AlignedVector<T> poles_;  // shifts, then weights
+  AlignedVector<T> diagonals_;
+  AlignedVector<T> ratios_;
+  AlignedVector<T> strip_;
 };
 
 }  // namespace gradstep::cpu

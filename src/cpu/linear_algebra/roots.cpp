@@ -4,10 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "backend/newton_ladder.h"
-#include "backend/power_iteration.h"
+#include "cpu/linear_algebra/newton_root.h"
+#include "cpu/linear_algebra/root_arithmetic.h"
 #include "kernels/eigenbasis.h"
 #include "kernels/inverse_root.h"
 
@@ -15,25 +14,12 @@ namespace gradstep::cpu {
 
 namespace {
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kSmallestForLapack = 256;      // below it nothing is to be gained
 constexpr std::int64_t kSmallestWithoutVectors = 32;  // below it they cost less
 /// From here on a matrix is reduced to a band alone.
 template <class T>
 constexpr std::int64_t kSmallestOfBands = kernels::kIsWide<T> ? 1024 : 1536;
 constexpr double kLargestExpected = 1e6;  // eigenvalue, where the ridge does not follow it
-
-double ridge_of(const RootResult& result, const RootOptions& options) {
-  return kernels::root_ridge(options.ridge_factor * options.matrix_epsilon, options.absolute_ridge,
-                             result.max_eigenvalue);
-}
-
-template <class T>
-double dot(const T* a, const T* b, std::int64_t n) {
-  double sum = 0;
-  for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(a[i]) * static_cast<double>(b[i]);
-  return sum;
-}
 
 /// False if a number is not finite.
 template <class T, class Stored>
@@ -44,12 +30,6 @@ bool copy_finite(const Stored* from, std::int64_t count, T* to) {
     finite = finite && std::isfinite(from[i]);
   }
   return finite;
-}
-
-RootResult without_root() {
-  RootResult result;
-  result.error = result.max_eigenvalue = kNan;
-  return result;
 }
 
 /// The lower triangle of a (n, n), row by row.
@@ -63,68 +43,13 @@ void unpack_symmetric(const DenseLoops<T>& loops, const T* triangle, std::int64_
   loops.mirror_lower(a, n, n);
 }
 
-template <class T>
-void add_to_diagonal(T* a, std::int64_t n, double value) {
-  for (std::int64_t i = 0; i < n; ++i) a[i * n + i] += static_cast<T>(value);
-}
-
-/// t = q(M).
-template <class T, class Multiply>
-void write_newton_factor(const kernels::NewtonStep& step, std::int64_t n, const T* m, T* t, Multiply multiply) {
-  const auto linear = static_cast<T>(step.linear);
-  const std::int64_t count = n * n;
-  if (step.square == 0) {
-    for (std::int64_t i = 0; i < count; ++i) t[i] = linear * m[i];
-  } else {
-    multiply(m, m, t);
-    const auto quadratic = static_cast<T>(step.square);
-    for (std::int64_t i = 0; i < count; ++i) t[i] = linear * m[i] + quadratic * t[i];
-  }
-  add_to_diagonal(t, n, step.constant);
-}
-
-/// a = (a + a^T) / 2.
-template <class T>
-void make_symmetric(T* a, std::int64_t n) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t j = 0; j < i; ++j) {
-      a[i * n + j] = a[j * n + i] = (a[i * n + j] + a[j * n + i]) / 2;
-    }
-  }
-}
-
-/// take(a - I) for each number there.
-template <class T, class Take>
-void for_each_difference_from_identity(const T* a, std::int64_t n, Take take) {
-  for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) take(static_cast<double>(a[i * n + j]) - (i == j ? 1 : 0));
-  }
-}
-
-/// max |a - I|; NaN if there is one.
-template <class T>
-double largest_difference(const T* a, std::int64_t n) {
-  double largest = 0;
-  for_each_difference_from_identity(a, n, [&](double x) { kernels::take_magnitude(x, largest); });
-  return largest;
-}
-
-/// What newton_error() takes.
-template <class T>
-double newton_distance(const kernels::NewtonForm& form, const T* m, std::int64_t n) {
-  if (form.source_steps) return largest_difference(m, n);
-  double squares = 0;
-  for_each_difference_from_identity(m, n, [&](double x) { squares += x * x; });
-  return squares;
-}
-
 }  // namespace
 
 template <class T>
 void RootSolver<T>::reserve(RootAction action, RootMethod method, std::int64_t n, std::int64_t padded) {
   const bool is_root = action == RootAction::root;
   const bool is_newton = is_root && method != RootMethod::eigh;
-  const int squares = is_newton ? kMostSquares : 2;
+  const std::size_t squares = is_newton ? kMostSquares : 2;
   const bool has_vectors = !is_newton && action != RootAction::refine;
   // Each matrix and each list begins at a cache line.
   const auto lines = [](std::int64_t count) { return static_cast<std::size_t>((count + 15) / 16 * 16); };
@@ -132,10 +57,10 @@ void RootSolver<T>::reserve(RootAction action, RootMethod method, std::int64_t n
   const std::size_t triangle = has_vectors ? lines(n * (n + 1) / 2) : 0;
   const std::size_t panel = is_newton ? 0 : lines(std::min(n, kPanel) * n);
   const std::size_t vector = lines(std::max(2 * n, padded));
-  const std::size_t needed = static_cast<std::size_t>(squares) * square + triangle + panel + 4 * vector;
+  const std::size_t needed = squares * square + triangle + panel + 4 * vector;
   if (storage_.size() < needed) storage_.resize(needed);
   T* next = storage_.data();
-  for (int i = 0; i < squares; ++i, next += square) squares_[i] = next;
+  for (std::size_t i = 0; i < squares; ++i, next += square) squares_[i] = next;
   triangle_ = next;
   panel_ = triangle_ + triangle;
   next = panel_ + panel;
@@ -170,12 +95,13 @@ RootResult RootSolver<T>::inverse_root(const Stored* statistic, std::int64_t n, 
   reserve(RootAction::root, options.method, n, options.padded);
   const bool is_eigh = options.method == RootMethod::eigh;
   // What comes of codes is only nearly symmetric: the lower triangle counts, but for the source's steps.
-  const auto load = [&](T* to) {
+  const auto read = [&](T* to) {
     const bool finite = copy_finite(statistic, n * n, to);
     if (is_eigh || !options.source_steps) products(options).loops().mirror_lower(to, n, n);
     return finite;
   };
-  return is_eigh ? eigh(n, options, load) : newton(n, options, load);
+  if (is_eigh) return eigh(n, options, read);
+  return newton_root(products(options), n, options, {read}, {squares_, {x_, y_}}, root_);
 }
 
 /// The first matrix into values_ and the rows of the second one.
@@ -247,111 +173,6 @@ void RootSolver<T>::multiply_in_place(const Products<T>& products, const T* a, s
   }
 }
 
-/// Power iteration from a fixed vector over the extended matrix, whose largest eigenvalue is about `largest` where the
-/// smallest is sought.
-template <class T>
-double RootSolver<T>::power_iteration(const T* statistic, std::int64_t n, const RootOptions& options, kernels::End end,
-                                      double largest) {
-  const std::int64_t size = std::max(n, options.padded);
-  PowerIterationStart numbers;
-  for (std::int64_t i = 0; i < size; ++i) x_[i] = static_cast<T>(numbers.next());
-  double eigenvalue = 0;
-  for (int i = 0; i < kernels::power_iterations(end); ++i) {
-    const double norm = std::sqrt(dot(x_, x_, size));
-    if (norm == 0) break;  // it has no other eigenvalue
-    for (std::int64_t j = 0; j < size; ++j) x_[j] = static_cast<T>(x_[j] / norm);
-    products(options).multiply_vector(statistic, x_, n, y_);
-    for (std::int64_t j = n; j < size; ++j) y_[j] = static_cast<T>(options.pad_value * x_[j]);
-    const double next = dot(x_, y_, size);
-    const bool moves = kernels::eigenvalue_moves(next, eigenvalue);
-    eigenvalue = next;
-    if (end == kernels::End::largest) {
-      std::swap(x_, y_);
-      if (!moves) break;
-    } else {
-      for (std::int64_t j = 0; j < size; ++j) x_[j] = static_cast<T>(largest * x_[j] - y_[j]);
-    }
-  }
-  return eigenvalue;
-}
-
-/// Measures D, which is in the first matrix without its extension. The second one is scratch.
-template <class T>
-kernels::NewtonMeasures RootSolver<T>::newton_measures(std::int64_t n, const RootOptions& options, Load load,
-                                                       const RootResult& result) {
-  const T* d = squares_[0];
-  T* statistic = squares_[1];
-  kernels::NewtonMeasures measures;
-  for (std::int64_t i = 0; i < n; ++i) measures.trace += d[i * n + i];
-  measures.squares = dot(d, d, n * n);
-  measures.pad = options.pad_value + result.ridge;
-  measures.ridge = result.ridge;
-  measures.largest = result.max_eigenvalue;
-  if (!options.source_steps) {
-    load(statistic);
-    measures.smallest = power_iteration(statistic, n, options, kernels::End::smallest, result.max_eigenvalue);
-  }
-  return measures;
-}
-
-template <class T>
-RootResult RootSolver<T>::newton(std::int64_t n, const RootOptions& options, Load load) {
-  auto [m, h, t, spare, previous] = squares_;
-  if (!load(m)) return without_root();
-  const std::int32_t p = options.exponent;
-  const auto padding = static_cast<double>(std::max<std::int64_t>(0, options.padded - n));
-  const kernels::NewtonForm form{p, static_cast<double>(n), padding, options.source_steps};
-  RootResult result;
-  result.max_eigenvalue = power_iteration(m, n, options, kernels::End::largest);
-  result.ridge = ridge_of(result, options);
-  if (n == 1 && padding == 0) {
-    root_ = h;
-    root_[0] = static_cast<T>(kernels::inverse_root(m[0] + result.ridge, p));
-    result.error = std::isfinite(root_[0]) ? 0 : kNan;
-    return result;
-  }
-  const auto count = static_cast<std::size_t>(n * n);
-  const auto multiply = [&](const T* a, const T* b, T* c) {
-    if (form.source_steps) return products(options).multiply_square(a, b, n, c);
-    products(options).multiply_commuting(a, b, n, c);
-  };
-  add_to_diagonal(m, n, result.ridge);
-  const kernels::NewtonLadder& ladder = newton_ladder(p);
-  const kernels::NewtonStart start = kernels::newton_start(form, ladder, newton_measures(n, options, load, result));
-  for (std::size_t i = 0; i < count; ++i) m[i] = static_cast<T>(m[i] * start.z);
-  const auto first = static_cast<T>(std::pow(start.z, 1.0 / p));  // H_0, of its diagonal
-  std::fill_n(h, count, T{0});
-  add_to_diagonal(h, n, first);
-  kernels::NewtonState state = kernels::begin_newton(form, newton_distance(form, m, n), start);
-  for (bool is_first = true; kernels::goes_on<T>(form, ladder, state); is_first = false) {
-    write_newton_factor(state.step, n, m, t, multiply);
-    if (is_first) {
-      for (std::size_t i = 0; i < count; ++i) previous[i] = first * t[i];
-    } else {
-      multiply(h, t, previous);
-    }
-    std::swap(h, previous);
-    if (state.is_last) break;
-    // M <- T^p M by repeated squaring of T, which has served H already.
-    for (std::int32_t bits = p; bits > 0; bits /= 2) {
-      if (bits % 2 == 1) {
-        multiply(t, m, spare);
-        std::swap(m, spare);
-      }
-      if (bits > 1) {
-        multiply(t, t, spare);
-        std::swap(t, spare);
-      }
-    }
-    kernels::end_iteration(form, newton_distance(form, m, n), state);
-  }
-  root_ = state.takes_previous ? previous : h;
-  make_symmetric(root_, n);
-  result.error = state.error;
-  result.iterations = state.iterations;
-  return result;
-}
-
 /// h = keep h + V diag(f) V^T for f >= 0 and V's columns, `vectors` of them, in the rows of the second matrix,
 /// symmetric to the bit: with V sqrt(f) half a product. It is cut where products cut their depth.
 template <class T>
@@ -380,23 +201,24 @@ void RootSolver<T>::recompose(const Products<T>& products, const T* f, std::int6
 }
 
 template <class T>
-RootResult RootSolver<T>::eigh(std::int64_t n, const RootOptions& options, Load load) {
-  if (!load(squares_[0])) return without_root();
+RootResult RootSolver<T>::eigh(std::int64_t n, const RootOptions& options, ReadStatistic<T> read) {
+  if (!read(squares_[0])) return without_root();
   const bool is_foreign = options.lapack != nullptr && n >= kSmallestForLapack;
   if (!is_foreign && n >= kSmallestWithoutVectors) {
-    if (n < kSmallestOfBands<T>) return root_of_tridiagonal_form(n, options, load);
-    if (options.exponent <= kLargestExponent) return root_of_band_form(n, options, load);
+    if (n < kSmallestOfBands<T>) return root_of_tridiagonal_form(n, options, read);
+    if (options.exponent <= kLargestExponent) return root_of_band_form(n, options, read);
   }
   const bool decomposed = decompose(n, options);
   RootResult result;
   result.max_eigenvalue = static_cast<double>(values_[n - 1]);
   if (options.padded > 0) {
-    load(squares_[0]);
-    result.max_eigenvalue = power_iteration(squares_[0], n, options, kernels::End::largest);
+    read(squares_[0]);
+    result.max_eigenvalue =
+        power_iteration(products(options), squares_[0], n, options, {x_, y_}, kernels::End::largest);
   }
   result.ridge = ridge_of(result, options);
   if (decomposed) {
-    return root_of_eigenvectors(n, options, load, is_foreign ? lapack_scratch_.numbers.data() : triangle_, result);
+    return root_of_eigenvectors(n, options, read, is_foreign ? lapack_scratch_.numbers.data() : triangle_, result);
   }
   result.error = kNan;
   return result;
@@ -406,14 +228,14 @@ RootResult RootSolver<T>::eigh(std::int64_t n, const RootOptions& options, Load 
 /// eigenvalue has to be raised: the root is to be made from eigenvectors.
 template <class T>
 template <class Form, class Function>
-bool RootSolver<T>::root_of_function(std::int64_t n, const RootOptions& options, Load load, int exponent, Form& form,
-                                     Function& function, RootResult& result) {
+bool RootSolver<T>::root_of_function(std::int64_t n, const RootOptions& options, ReadStatistic<T> read, int exponent,
+                                     Form& form, Function& function, RootResult& result) {
   T* reflectors = squares_[0];
   T* other = squares_[1];
   result.max_eigenvalue = std::ldexp(function.largest_eigenvalue(), exponent);
   if (options.padded > 0) {
-    load(other);
-    result.max_eigenvalue = power_iteration(other, n, options, kernels::End::largest);
+    read(other);
+    result.max_eigenvalue = power_iteration(products(options), other, n, options, {x_, y_}, kernels::End::largest);
   }
   result.ridge = ridge_of(result, options);
   const double scale = std::exp2(-exponent / static_cast<double>(options.exponent));
@@ -421,44 +243,44 @@ bool RootSolver<T>::root_of_function(std::int64_t n, const RootOptions& options,
   form.transform_function(products(options), reflectors, n, other);
   root_ = other;
   T* statistic = reflectors;
-  load(statistic);
+  read(statistic);
   result.error = residual(statistic, n, options, result.ridge);
   return true;
 }
 
 template <class T>
-RootResult RootSolver<T>::root_of_tridiagonal_form(std::int64_t n, const RootOptions& options, Load load) {
+RootResult RootSolver<T>::root_of_tridiagonal_form(std::int64_t n, const RootOptions& options, ReadStatistic<T> read) {
   if (!eigensolver_.reduce(products(options), squares_[0], n, values_)) return without_root();
   tridiagonal_root_.begin(products(options), values_, eigensolver_.off_diagonal(), n);
   RootResult result;
-  if (root_of_function(n, options, load, eigensolver_.exponent(), eigensolver_.form(), tridiagonal_root_, result)) {
+  if (root_of_function(n, options, read, eigensolver_.exponent(), eigensolver_.form(), tridiagonal_root_, result)) {
     return result;
   }
   if (eigensolver_.find_vectors(products(options), n, values_, squares_[0], squares_[1], triangle_)) {
-    return root_of_eigenvectors(n, options, load, triangle_, result);
+    return root_of_eigenvectors(n, options, read, triangle_, result);
   }
   result.error = kNan;
   return result;
 }
 
 template <class T>
-RootResult RootSolver<T>::root_of_band_form(std::int64_t n, const RootOptions& options, Load load) {
+RootResult RootSolver<T>::root_of_band_form(std::int64_t n, const RootOptions& options, ReadStatistic<T> read) {
   int exponent = 0;
   if (!scale_down(squares_[0], n, exponent)) return without_root();
   band_form_.reduce(products(options), squares_[0], n);
   band_root_.begin(products(options), band_form_.band(), n);
   RootResult result;
-  if (root_of_function(n, options, load, exponent, band_form_, band_root_, result)) return result;
-  load(squares_[0]);
-  if (decompose(n, options)) return root_of_eigenvectors(n, options, load, triangle_, result);
+  if (root_of_function(n, options, read, exponent, band_form_, band_root_, result)) return result;
+  read(squares_[0]);
+  if (decompose(n, options)) return root_of_eigenvectors(n, options, read, triangle_, result);
   result.error = kNan;
   return result;
 }
 
 /// From values_ and the rows of the second matrix. S and S + ridge I share their vectors. `triangle`: half a matrix.
 template <class T>
-RootResult RootSolver<T>::root_of_eigenvectors(std::int64_t n, const RootOptions& options, Load load, T* triangle,
-                                               RootResult result) {
+RootResult RootSolver<T>::root_of_eigenvectors(std::int64_t n, const RootOptions& options, ReadStatistic<T> read,
+                                               T* triangle, RootResult result) {
   T* const first = squares_[0];
   // The residual is that of the statistic whose least eigenvalues, which come first, are raised.
   std::int64_t raised = 0;
@@ -468,7 +290,7 @@ RootResult RootSolver<T>::root_of_eigenvectors(std::int64_t n, const RootOptions
     z_[raised] = static_cast<T>(by);
   }
   if (raised > 0) {
-    load(first);
+    read(first);
     recompose(products(options), z_, raised, n, 1, first);
     pack_triangle(first, n, triangle);
   }
@@ -481,7 +303,7 @@ RootResult RootSolver<T>::root_of_eigenvectors(std::int64_t n, const RootOptions
   if (raised > 0) {
     unpack_symmetric(products(options).loops(), triangle, n, statistic);
   } else {
-    load(statistic);
+    read(statistic);
   }
   result.error = residual(statistic, n, options, result.ridge);
   return result;

@@ -4,44 +4,22 @@
 // Inverse p-th roots of damped symmetric matrices.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
-#include "backend/lapack.h"
-#include "backend/preconditioning.h"
 #include "core/aligned_vector.h"
 #include "core/function_ref.h"
-#include "cpu/linear_algebra/arithmetic.h"
+#include "core/held_bytes.h"
 #include "cpu/linear_algebra/band_root.h"
 #include "cpu/linear_algebra/eigensolver/band_form.h"
 #include "cpu/linear_algebra/eigensolver/eigensolver.h"
 #include "cpu/linear_algebra/eigensolver/orthonormal_basis.h"
+#include "cpu/linear_algebra/newton_root.h"
 #include "cpu/linear_algebra/products.h"
+#include "cpu/linear_algebra/root_options.h"
 #include "cpu/linear_algebra/tridiagonal_root.h"
-#include "kernels/inverse_root.h"
 
 namespace gradstep::cpu {
-
-struct RootOptions {
-  const Arithmetic* arithmetic = &kBaselineArithmetic;
-  const Lapack* lapack = nullptr;  ///< for large matrices; NULL = none
-  Context* threads = nullptr;      ///< that share the work; NULL = the calling thread works alone
-  RootMethod method = RootMethod::eigh;
-  RootPrecision precision = RootPrecision::f64;
-  std::int32_t exponent = 4;     ///< p >= 1
-  double matrix_epsilon = 1e-6;  ///< the ridge is this times max(largest eigenvalue, 1e-6) times ridge_factor
-  bool absolute_ridge = false;   ///< the ridge is matrix_epsilon times ridge_factor
-  double ridge_factor = 1;
-  std::int64_t padded = 0;    ///< the matrix is taken as extended to this size by a diagonal; 0 = not extended
-  double pad_value = 1;       ///< what stands on that diagonal
-  bool source_steps = false;  ///< coupled Newton's steps, and the rule that ends them, are distributed_shampoo.py's
-};
-
-struct RootResult {
-  double error = 0;           ///< NaN if the statistic is not finite
-  double max_eigenvalue = 0;  ///< the estimate that the ridge was made from
-  double ridge = 0;
-  std::int32_t iterations = 0;  ///< of coupled Newton
-};
 
 /// Roots in the arithmetic of T, f64 or f32, with the scratch of a thread, which grows to the largest matrix and stays:
 /// two matrices and a half, with coupled Newton five, and numbers by row. What is needed of the statistic once more is
@@ -69,27 +47,19 @@ class RootSolver {
   /// The last result, row-major, symmetric to the bit if it is a root.
   const T* root() const { return root_; }
   std::size_t bytes() const {
-    return (storage_.capacity() + packed_.capacity()) * sizeof(T) + lapack_scratch_.bytes() + eigensolver_.bytes() +
-           orthonormal_basis_.bytes() + tridiagonal_root_.bytes() + band_form_.bytes() + band_root_.bytes();
+    return held_bytes(storage_, packed_, lapack_scratch_, eigensolver_, orthonormal_basis_, tridiagonal_root_,
+                      band_form_, band_root_);
   }
 
  private:
-  /// Writes the statistic into an n x n matrix. False if a number is not finite.
-  using Load = FunctionRef<bool(T*)>;
-
-  RootResult newton(std::int64_t n, const RootOptions& options, Load load);
-  RootResult eigh(std::int64_t n, const RootOptions& options, Load load);
-  RootResult root_of_tridiagonal_form(std::int64_t n, const RootOptions& options, Load load);
-  RootResult root_of_band_form(std::int64_t n, const RootOptions& options, Load load);
+  RootResult eigh(std::int64_t n, const RootOptions& options, ReadStatistic<T> read);
+  RootResult root_of_tridiagonal_form(std::int64_t n, const RootOptions& options, ReadStatistic<T> read);
+  RootResult root_of_band_form(std::int64_t n, const RootOptions& options, ReadStatistic<T> read);
   template <class Form, class Function>
-  bool root_of_function(std::int64_t n, const RootOptions& options, Load load, int exponent, Form& form,
+  bool root_of_function(std::int64_t n, const RootOptions& options, ReadStatistic<T> read, int exponent, Form& form,
                         Function& function, RootResult& result);
-  RootResult root_of_eigenvectors(std::int64_t n, const RootOptions& options, Load load, T* triangle,
+  RootResult root_of_eigenvectors(std::int64_t n, const RootOptions& options, ReadStatistic<T> read, T* triangle,
                                   RootResult result);
-  double power_iteration(const T* statistic, std::int64_t n, const RootOptions& options, kernels::End end,
-                         double largest = 0);
-  kernels::NewtonMeasures newton_measures(std::int64_t n, const RootOptions& options, Load load,
-                                          const RootResult& result);
   double residual(T* statistic, std::int64_t n, const RootOptions& options, double ridge);
   double full_residual(T* statistic, std::int64_t n, const RootOptions& options, double ridge);
   void multiply_in_place(const Products<T>& products, const T* a, std::int64_t n, T* b,
@@ -101,7 +71,7 @@ class RootSolver {
     return {options.arithmetic->dense.in<T>(), packed_, options.threads};
   }
 
-  static constexpr int kMostSquares = 5;
+  static constexpr std::size_t kMostSquares = NewtonScratch<T>::kSquares;
   static constexpr std::int64_t kPanel = kProductDepth;  // of rows or columns that are copied for a product
 
   AlignedVector<T> storage_;
@@ -112,11 +82,11 @@ class RootSolver {
   TridiagonalRoot<T> tridiagonal_root_;
   BandForm<T> band_form_;
   BandRoot<T> band_root_;
-  T* squares_[kMostSquares] = {};  // each n x n
-  T* root_ = nullptr;              // one of them
-  T* triangle_ = nullptr;          // half of one; with the panel behind it the eigensolver's scratch
-  T* panel_ = nullptr;             // kPanel rows or columns
-  T* x_ = nullptr;                 // vectors
+  std::array<T*, kMostSquares> squares_ = {};  // each n x n
+  T* root_ = nullptr;                          // one of them
+  T* triangle_ = nullptr;                      // half of one; with the panel behind it the eigensolver's scratch
+  T* panel_ = nullptr;                         // kPanel rows or columns
+  T* x_ = nullptr;                             // vectors
   T* y_ = nullptr;
   T* z_ = nullptr;
   T* values_ = nullptr;

@@ -8,6 +8,13 @@
 
 namespace gradstep::cpu {
 
+namespace {
+
+template <class T>
+constexpr std::int64_t kStrip = 64 / static_cast<std::int64_t>(sizeof(T));  // columns of a sum
+
+}  // namespace
+
 template <class T>
 void TridiagonalRoot<T>::begin(const Products<T>& products, const T* diagonal, const T* off_diagonal, std::int64_t n) {
   loops_ = &products.loops();
@@ -37,12 +44,7 @@ double TridiagonalRoot<T>::largest_eigenvalue() {
 
 template <class T>
 void TridiagonalRoot<T>::reserve(std::int64_t n, double epsilon) {
-  const std::size_t poles = poles_.most(epsilon);
-  const auto rows = static_cast<std::size_t>(n);
-  poles_.reserve(poles);
-  diagonals_.reserve(rows * poles);
-  ratios_.reserve(rows * poles);
-  strip_.reserve(rows * (64 / sizeof(T)));
+  sum_.reserve(n, n * kStrip<T>, epsilon);
 }
 
 template <class T>
@@ -52,17 +54,11 @@ bool TridiagonalRoot<T>::compute(double ridge, std::int32_t exponent, double sca
     count_below(shifts, counts);
     return std::find_if(counts, counts + kSturmShifts, [](std::int64_t count) { return count > 0; }) - counts;
   });
-  if (!(smallest > 0) || !poles_.expand(exponent, ridge, smallest, largest_)) return false;
-  const Poles<T>& poles = poles_.get();
-  const auto n = static_cast<std::size_t>(matrix_.n);
-  const std::size_t numbers = n * static_cast<std::size_t>(poles.count);
-  const std::size_t strip = n * (64 / sizeof(T));
-  if (diagonals_.size() < numbers) diagonals_.resize(numbers);
-  if (ratios_.size() < numbers) ratios_.resize(numbers);
-  if (strip_.size() < strip) strip_.resize(strip);
-  loops_->find_resolvents(matrix_, poles, diagonals_.data(), ratios_.data());
-  loops_->sum_resolvents(diagonals_.data(), ratios_.data(), poles.count, matrix_.n, static_cast<T>(scale),
-                         strip_.data(), f);
+  const std::int64_t n = matrix_.n;
+  if (!(smallest > 0) || !sum_.expand(exponent, ridge, smallest, largest_, n, n * kStrip<T>)) return false;
+  const Poles<T> poles = sum_.poles();
+  loops_->find_resolvents(matrix_, poles, sum_.diagonals(), sum_.ratios());
+  loops_->sum_resolvents(sum_.diagonals(), sum_.ratios(), poles.count, n, static_cast<T>(scale), sum_.strip(), f);
   return true;
 }
 

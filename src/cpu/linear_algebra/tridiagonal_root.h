@@ -13,7 +13,6 @@
 
 #include <cstdint>
 
-#include "core/aligned_vector.h"
 #include "cpu/linear_algebra/products.h"
 #include "cpu/linear_algebra/root_poles.h"
 
@@ -34,9 +33,7 @@ class TridiagonalRoot {
 
   /// So that matrices up to n x n whose ridge is `epsilon` times their largest eigenvalue, or more, take no memory.
   void reserve(std::int64_t n, double epsilon);
-  std::size_t bytes() const {
-    return poles_.bytes() + (diagonals_.capacity() + ratios_.capacity() + strip_.capacity()) * sizeof(T);
-  }
+  std::size_t bytes() const { return sum_.bytes(); }
 
  private:
   void count_below(const T* shifts, std::int64_t* counts) const { loops_->count_below(matrix_, shifts, counts); }
@@ -44,10 +41,7 @@ class TridiagonalRoot {
   const DenseLoops<T>* loops_ = nullptr;
   Tridiagonal<T> matrix_;
   double largest_ = 0;
-  RootPoles<T, kPolesAtOnce> poles_;
-  AlignedVector<T> diagonals_;
-  AlignedVector<T> ratios_;
-  AlignedVector<T> strip_;
+  ResolventSum<T, kPolesAtOnce> sum_;
 };
 
 extern template class TridiagonalRoot<double>;

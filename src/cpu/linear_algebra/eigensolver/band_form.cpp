@@ -189,7 +189,6 @@ template <class T>
 void BandForm<T>::reduce(const Products<T>& products, T* a, std::int64_t n) {
   resize(n);
   blocks_ = blocks_of<T>(n);
-  T* w = panel_.data();
   for (std::int64_t panel = 0; panel < n; panel += kPanel) {
     const std::int64_t end = std::min(n, panel + kPanel);
     for (std::int64_t first = panel; first < end; first += kWidth) {
@@ -198,22 +197,8 @@ void BandForm<T>::reduce(const Products<T>& products, T* a, std::int64_t n) {
       make_reflectors(products, a, n, panel, first);
       find_update(products, a, n, panel, first);
     }
-    const std::int64_t rest = n - end;
-    // A panel that is not the last has all its columns. V W^T + W V^T is (V, W) times the transposed (W, V).
-    for (std::int64_t k = 0; k < kPanel; ++k) {
-      std::copy_n(a + (panel + k) * n + end, rest, w + (kPanel + k) * n + end);
-      std::copy_n(w + k * n + end, rest, w + (2 * kPanel + k) * n + end);
-    }
-    products.multiply({.rows = rest,
-                       .columns = rest,
-                       .depth = 2 * kPanel,
-                       .a = Operand<T>{w + kPanel * n + end, n}.transposed(),
-                       .b = {w + end, n},
-                       .c = a + end * n + end,
-                       .c_stride = n,
-                       .keep = 1,
-                       .add = -1,
-                       .only_lower = true});
+    // A panel that is not the last has all its columns.
+    subtract_panel(products, a, n, panel, kPanel, panel_.data());
   }
 }
 

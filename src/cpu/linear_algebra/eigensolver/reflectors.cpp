@@ -18,6 +18,31 @@ Reflection<T> make_reflector(const DenseLoops<T>& loops, T* x, std::int64_t coun
   return reflection;
 }
 
+/// V W^T + W V^T is (V, W) times the transposed (W, V).
+template <class T>
+void subtract_panel(const Products<T>& products, T* a, std::int64_t n, std::int64_t first, std::int64_t count,
+                    T* panel) {
+  const std::int64_t end = first + count;
+  const std::int64_t rest = n - end;
+  T* w = panel + end;
+  T* v = w + count * n;
+  T* w_again = v + count * n;
+  for (std::int64_t k = 0; k < count; ++k) {
+    std::copy_n(a + (first + k) * n + end, rest, v + k * n);
+    std::copy_n(w + k * n, rest, w_again + k * n);
+  }
+  products.multiply({.rows = rest,
+                     .columns = rest,
+                     .depth = 2 * count,
+                     .a = Operand<T>{v, n}.transposed(),
+                     .b = {w, n},
+                     .c = a + end * n + end,
+                     .c_stride = n,
+                     .keep = 1,
+                     .add = -1,
+                     .only_lower = true});
+}
+
 template <class T>
 void ReflectorBlock<T>::form(const Products<T>& products, const T* reflectors, std::int64_t stride, std::int64_t count,
                              std::int64_t length, const T* scales) {
@@ -160,6 +185,8 @@ void ReflectorBlock<T>::conjugate(const Products<T>& products, T* x, std::int64_
 
 template Reflection<double> make_reflector(const DenseLoops<double>&, double*, std::int64_t);
 template Reflection<float> make_reflector(const DenseLoops<float>&, float*, std::int64_t);
+template void subtract_panel(const Products<double>&, double*, std::int64_t, std::int64_t, std::int64_t, double*);
+template void subtract_panel(const Products<float>&, float*, std::int64_t, std::int64_t, std::int64_t, float*);
 template class ReflectorBlock<double>;
 template class ReflectorBlock<float>;
 

@@ -19,6 +19,12 @@ using kernels::Reflection;
 template <class T>
 Reflection<T> make_reflector(const DenseLoops<T>& loops, T* x, std::int64_t count);
 
+/// The rows and columns of a (n, n) behind `count` columns that became its rows `first` on, v: A - V W^T - W V^T, of
+/// its lower triangle. `panel`: the rows of W, of n numbers each, and room for twice as many.
+template <class T>
+void subtract_panel(const Products<T>& products, T* a, std::int64_t n, std::int64_t first, std::int64_t count,
+                    T* panel);
+
 /// Reflectors that are applied together.
 template <class T>
 class ReflectorBlock {

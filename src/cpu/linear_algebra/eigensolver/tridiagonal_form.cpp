@@ -85,27 +85,11 @@ void TridiagonalForm<T>::reduce(const Products<T>& products, T* a, std::int64_t 
   column_.resize(static_cast<std::size_t>(n));
   panel_.resize(static_cast<std::size_t>(3 * kPanel * n));
   if (n >= kSmallestInStrips) strips_.resize(static_cast<std::size_t>(kStrips * n));
-  T* w = panel_.data();
   for (std::int64_t first = 0; first < n; first += kPanel) {
     const std::int64_t end = std::min(n, first + kPanel);
     reduce_panel(products, a, n, first, end, diagonal, off_diagonal);
-    const std::int64_t rest = n - end;
-    if (rest == 0) break;
-    // A panel that is not the last has all its columns. V W^T + W V^T is (V, W) times the transposed (W, V).
-    for (std::int64_t k = 0; k < kPanel; ++k) {
-      std::copy_n(a + (first + k) * n + end, rest, w + (kPanel + k) * n + end);
-      std::copy_n(w + k * n + end, rest, w + (2 * kPanel + k) * n + end);
-    }
-    products.multiply({.rows = rest,
-                       .columns = rest,
-                       .depth = 2 * kPanel,
-                       .a = Operand<T>{w + kPanel * n + end, n}.transposed(),
-                       .b = {w + end, n},
-                       .c = a + end * n + end,
-                       .c_stride = n,
-                       .keep = 1,
-                       .add = -1,
-                       .only_lower = true});
+    // A panel that is not the last has all its columns.
+    if (end < n) subtract_panel(products, a, n, first, kPanel, panel_.data());
   }
 }
 
