@@ -44,7 +44,7 @@ constexpr InstructionSet kInstructionSets[] = {
 
 }  // namespace
 
-const bool kInterleavesStreams = processor().is_intel;
+const bool kHelpsPrefetchers = processor().is_intel;
 
 const Loops& choose_loops() {
   const std::string cap = platform::environment("GRADSTEP_INSTRUCTION_SET");

@@ -96,8 +96,8 @@ struct FactoredLoops {
   void (*mix_momentum)(T* change, T* momentum, std::int64_t count, T keep, T take);
 };
 
-/// How this processor likes memory to be walked: see loops/block.h.
-extern const bool kInterleavesStreams;
+/// Memory is asked for before loops come to it: see loops/block.h.
+extern const bool kHelpsPrefetchers;
 
 struct Loops {
   using Update = void (*)(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& scalars);

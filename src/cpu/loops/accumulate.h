@@ -61,6 +61,7 @@ struct ChunkSum {
     Scratch<T> write_scratch;
     for_each_block(chunk.length, [&](std::int64_t first, std::int64_t count, std::int64_t stream) {
       T* to = streams ? write_scratch.values : sum + first;
+      if (!streams) help_prefetcher(to, count);
       const T* g = kReads ? read(gradient, chunk.offset + first, count, read_scratch.values) : to;
       produce_block(formula, to, g, count, step.finish, finish_value, squares != nullptr, chunk_squares.lanes(stream));
       if (streams) stream_block(sum + first, to, count);
@@ -78,6 +79,7 @@ struct ChunkSum {
   void stream() const {
     const T* g = direct<T>(gradient, chunk.offset);
     for_each_block(chunk.length, [&](std::int64_t first, std::int64_t count, std::int64_t) {
+      help_prefetcher(g + first, count);
       stream_block(sum + first, g + first, count);
     });
     stream_fence();

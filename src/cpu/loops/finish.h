@@ -62,7 +62,9 @@ template <class T>
   for_each_block(chunk.length, [&](std::int64_t first, std::int64_t count, std::int64_t) {
     const std::int64_t begin = chunk.offset + first;
     const T* g = read(gradient, begin, count, scratch.values);
-    opposed += count_opposed_block(static_cast<const T*>(change.data) + begin, g, count, is_negated);
+    const T* changes = static_cast<const T*>(change.data) + begin;
+    help_prefetcher(changes, count);
+    opposed += count_opposed_block(changes, g, count, is_negated);
   });
   return opposed;
 }

@@ -84,18 +84,28 @@ GRADSTEP_FORMULA Floats roots_of(Floats floats) {
   return reinterpret_cast<Floats>(_mm512_maskz_sqrt_ps(0xffff, reinterpret_cast<__m512>(floats)));
 }
 
-/// Stores the lowest byte of each word; the others are zero.
-GRADSTEP_FORMULA void store_bytes(std::uint8_t* to, const FourWords& words) {
-  for (int k = 0; k < 4; ++k) {
-    const __m128i bytes = _mm512_maskz_cvtepi32_epi8(0xffff, reinterpret_cast<__m512i>(words.of[k]));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + kWords * k), bytes);
-  }
+// Quarters of vectors are packed each on their own: groups of four bytes come out as the columns of a 4 x 4 matrix
+// whose rows are the quarters.
+GRADSTEP_FORMULA void store_packed(std::uint8_t* to, __m512i packed) {
+  const __m512i transposed = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  _mm512_storeu_si512(to, _mm512_maskz_permutexvar_epi32(0xffff, transposed, packed));
+}
+GRADSTEP_FORMULA __m512i packed_halves(const Words& first, const Words& second) {
+  return _mm512_packs_epi32(reinterpret_cast<__m512i>(first), reinterpret_cast<__m512i>(second));
+}
+GRADSTEP_FORMULA __m512i packed_bytes(const FourWords& words) {
+  return _mm512_packus_epi16(packed_halves(words.of[0], words.of[1]), packed_halves(words.of[2], words.of[3]));
 }
 
-/// Stores the lowest seven bits of each word, the others are zero, and as the eighth the sign bit of `signs`.
-GRADSTEP_FORMULA void store_signed_bytes(std::uint8_t* to, FourWords words, const FourWords& signs) {
-  for (int k = 0; k < 4; ++k) words.of[k] |= (signs.of[k] >> 24) & 0x80U;
-  store_bytes(to, words);
+/// Stores the lowest byte of each word; the others are zero.
+GRADSTEP_FORMULA void store_bytes(std::uint8_t* to, const FourWords& words) { store_packed(to, packed_bytes(words)); }
+
+/// Stores the lowest seven bits of each word, the others are zero, and as the eighth the sign bit of `signs`, which
+/// stays where words are packed with saturation.
+GRADSTEP_FORMULA void store_signed_bytes(std::uint8_t* to, const FourWords& words, const FourWords& signs) {
+  const __m512i packed =
+      _mm512_packs_epi16(packed_halves(signs.of[0], signs.of[1]), packed_halves(signs.of[2], signs.of[3]));
+  store_packed(to, _mm512_or_si512(packed_bytes(words), _mm512_and_si512(packed, _mm512_set1_epi8(-128))));
 }
 
 /// The lower halves of two vectors of words; the upper halves are zero.

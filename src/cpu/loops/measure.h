@@ -49,8 +49,9 @@ GRADSTEP_FORMULA void for_each_measured_block(const UpdateItem& item, const Chun
     const T* p = nullptr;
     if constexpr (kIsFloat) {
       if (item.master != nullptr) {
-        follow_host(item, begin, count);
         p = item.master + begin;
+        help_prefetcher(p, count);
+        follow_host(item, begin, count);
       }
     }
     if (p == nullptr) p = read(*item.param, begin, count, p_scratch.values);
@@ -59,10 +60,13 @@ GRADSTEP_FORMULA void for_each_measured_block(const UpdateItem& item, const Chun
     for (int s = 0; s < state_count; ++s) {
       states[s] = static_cast<T*>(item.states[s]) + begin;
       if constexpr (kIsFloat) {
-        if (is_native(item, s)) continue;
-        load_state(item, s, begin, count, state_scratch[s].values);
-        states[s] = state_scratch[s].values;
+        if (!is_native(item, s)) {
+          load_state(item, s, begin, count, state_scratch[s].values);
+          states[s] = state_scratch[s].values;
+          continue;
+        }
       }
+      help_prefetcher(states[s], count);
     }
     body(p, g, states, count, stream);
   });

@@ -37,6 +37,7 @@ void reduce_blocks(Op op, const RankSum& job, std::int64_t begin, std::int64_t l
     Stored* destination = static_cast<Stored*>(job.destination) + begin + first;
     const auto source = [&](std::size_t rank, T* scratch) -> const T* {
       const Stored* stored = static_cast<const Stored*>(sources[rank]) + begin + first;
+      help_prefetcher(stored, count);
       if constexpr (kInPlace) {
         return stored;
       } else {

@@ -55,6 +55,13 @@ GRADSTEP_FORMULA void encode_some(const kernels::BlockCode<true>& code, const fl
   store_signed_bytes(codes, words, numbers);
 }
 
+/// For numbers without signs.
+GRADSTEP_FORMULA void encode_magnitudes(const kernels::BlockCode<false>& code, const float* from, std::uint8_t* codes) {
+  FourWords words;
+  for (int k = 0; k < 4; ++k) words.of[k] = code.code_of(load_words(from + kWords * k));
+  store_bytes(codes, words);
+}
+
 template <class Code>
 GRADSTEP_FORMULA void decode_some(const Code& code, const std::uint8_t* codes, float* to) {
   for (int k = 0; k < 4; ++k) store_words(to + kWords * k, code.decode(load_bytes(codes + kWords * k)));
@@ -148,10 +155,14 @@ bool is_native(const UpdateItem& item, int s) {
 /// Elements [begin, begin + count) of state s, which is not native.
 void load_state(const UpdateItem& item, int s, std::int64_t begin, std::int64_t count, float* to) {
   if (item.format == StateFormat::bf16) {
-    return convert_block(static_cast<const BFloat16*>(item.states[s]) + begin, to, count);
+    const BFloat16* stored = static_cast<const BFloat16*>(item.states[s]) + begin;
+    help_prefetcher(stored, count);
+    return convert_block(stored, to, count);
   }
+  const std::uint8_t* codes = static_cast<const std::uint8_t*>(item.states[s]) + begin;
+  help_prefetcher(codes, count);
   const auto decode = ((item.signed_states >> s) & 1) != 0 ? decode_block<SignedCode> : decode_block<UnsignedCode>;
-  decode(static_cast<const std::uint8_t*>(item.states[s]) + begin, item.factors[s][begin / kBlock], to, count);
+  decode(codes, item.factors[s][begin / kBlock], to, count);
 }
 
 /// Elements [begin, begin + count) of those of that many states that are not native. Values that their code does not

@@ -22,11 +22,19 @@ namespace {
 template <class T, class Rule>
 void update_plain(const Rule& rule, GradientScale<T> scale, const UpdateItem& item, const Chunk& chunk, T* p,
                   const T* g) {
-  for_each_block(chunk.length, [&](std::int64_t first, std::int64_t count, std::int64_t) {
+  constexpr std::int64_t kPiece = 64;  // of a block, so that memory is asked for in small portions
+  for (std::int64_t first = 0; first < chunk.length; first += kPiece) {
+    std::int64_t count = smaller(kPiece, chunk.length - first);
+    asm("" : "+r"(count));  // as in for_each_block()
+    help_prefetcher(g + first, count);
+    help_prefetcher(p + first, count);
     T* states[rules::kMaxStates];
-    for (int s = 0; s < states_of(rule); ++s) states[s] = static_cast<T*>(item.states[s]) + chunk.offset + first;
+    for (int s = 0; s < states_of(rule); ++s) {
+      states[s] = static_cast<T*>(item.states[s]) + chunk.offset + first;
+      help_prefetcher(states[s], count);
+    }
     run_rule<true>(rule, scale, p + first, p + first, g + first, states, count);
-  });
+  }
 }
 
 /// Anything else.
@@ -61,13 +69,6 @@ void update_chunk(const UpdateItem& item, const Chunk& chunk, const UpdateScalar
   update_staged<T>(rule, scale, item, chunk, scalars.step);
 }
 
-/// Asks for `count` elements beforehand, of which none has to be there.
-template <class T>
-GRADSTEP_FORMULA void fetch_ahead(const T* from, std::int64_t count) {
-  constexpr auto kLine = static_cast<std::int64_t>(64 / sizeof(T));
-  for (std::int64_t i = 0; i < count; i += kLine) __builtin_prefetch(from + i);
-}
-
 template <class T>
 void update_program_chunk(const UpdateItem& item, const Chunk& chunk, const UpdateScalars& scalars) {
   const ProgramRule<T> rule(item, item.constants->usual);
@@ -78,13 +79,12 @@ void update_program_chunk(const UpdateItem& item, const Chunk& chunk, const Upda
   if (!is_plain || p == nullptr || g == nullptr) return update_staged<T>(rule, scale, item, chunk, scalars.step);
   for_each_block(chunk.length, [&](std::int64_t first, std::int64_t count, std::int64_t) {
     // Only the first operations of a block read memory, so that the processor does not see the next one coming.
-    const std::int64_t next = smaller(first + kBlock, chunk.length) - first;
-    fetch_ahead(g + first + next, count);
-    fetch_ahead(p + first + next, count);
+    fetch_ahead(g + first, count);
+    fetch_ahead(p + first, count);
     T* states[rules::kMaxStates];
     for (int s = 0; s < rule.states(); ++s) {
       states[s] = static_cast<T*>(item.states[s]) + chunk.offset + first;
-      fetch_ahead(states[s] + next, count);
+      fetch_ahead(states[s], count);
     }
     run_rule<true>(rule, scale, p + first, p + first, g + first, states, count);
   });

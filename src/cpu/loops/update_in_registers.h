@@ -18,15 +18,21 @@ namespace gradstep::cpu {
 namespace {
 
 using L = kernels::Lanes<Words>;
+constexpr float kInfinity = __builtin_inff();
 
-/// Steps kWords elements, with their states in registers. Who calls it in a loop has the rule in a copy of its own,
-/// which no store can change: so the rule's constants are read once. Unless `kStores`, states may become subnormal.
-template <bool kStores, class Rule>
-GRADSTEP_FORMULA void step_lanes(const Rule& rule, GradientScale<float> scale, float* p, const float* g,
-                                 Floats* states) {
-  const Floats param = load_floats(p);
-  const Floats gradient = scale(load_floats(g));
-  store_floats(p, param + (kStores ? rule(param, gradient, states) : rule.exactly(param, gradient, states)));
+/// The largest of a vector's words.
+GRADSTEP_FORMULA std::uint32_t largest_word(Words words) {
+#if defined(__AVX512F__)
+  const auto all = reinterpret_cast<__m512i>(words);
+  const __m256i half = _mm256_max_epu32(_mm512_maskz_extracti64x4_epi64(0xf, all, 0),  // as in load_doubles()
+                                        _mm512_maskz_extracti64x4_epi64(0xf, all, 1));
+#else
+  const auto half = reinterpret_cast<__m256i>(words);
+#endif
+  const __m128i quarter = _mm_max_epu32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+  const __m128i two = _mm_max_epu32(quarter, _mm_shuffle_epi32(quarter, _MM_SHUFFLE(1, 0, 3, 2)));
+  const __m128i one = _mm_max_epu32(two, _mm_shuffle_epi32(two, _MM_SHUFFLE(2, 3, 0, 1)));
+  return static_cast<std::uint32_t>(_mm_cvtsi128_si32(one));
 }
 
 template <class Rule>
@@ -35,15 +41,19 @@ void update_narrow(const Rule& rule, GradientScale<float> scale, const UpdateIte
   constexpr int kStates = Rule::kStates;
   for_each_block(chunk.length, [&](std::int64_t begin, std::int64_t length, std::int64_t) {
     if (length < kBlock) return update_staged_block(rule, scale, item, chunk.offset + begin, length, step);
-    const Rule own = rule;
+    const Rule own = rule;  // which no store can change: so its constants are read once
     std::uint16_t* stored[rules::kMaxStates];
     for (int s = 0; s < kStates; ++s) stored[s] = static_cast<std::uint16_t*>(item.states[s]) + chunk.offset + begin;
     for (std::int64_t i = 0; i < kBlock; i += 2 * kWords) {
+      help_prefetcher(p + begin + i, 2 * kWords);
+      help_prefetcher(g + begin + i, 2 * kWords);
+      for (int s = 0; s < kStates; ++s) help_prefetcher(stored[s] + i, 2 * kWords);
       Floats states[2][rules::kMaxStates];
       for (int half = 0; half < 2; ++half) {
         const std::int64_t first = i + half * kWords;
         for (int s = 0; s < kStates; ++s) states[half][s] = L::floats_of(load_halves(stored[s] + first) << 16);
-        step_lanes</*kStores=*/true>(own, scale, p + begin + first, g + begin + first, states[half]);
+        const Floats param = load_floats(p + begin + first);
+        store_floats(p + begin + first, param + own(param, scale(load_floats(g + begin + first)), states[half]));
       }
       for (int s = 0; s < kStates; ++s) {
         store_halves(stored[s] + i, kernels::bfloat16_of(L::words_of(states[0][s])),
@@ -72,7 +82,7 @@ struct CodedBlock {
       if (is_signed<Rule>(s)) {
         encode_some(kernels::BlockCode<true>(factors[s]), states[s].values + i, codes[s] + i);
       } else {
-        encode_some(kernels::BlockCode<false>(factors[s]), states[s].values + i, codes[s] + i);
+        encode_magnitudes(kernels::BlockCode<false>(factors[s]), states[s].values + i, codes[s] + i);
       }
     }
   }
@@ -92,21 +102,35 @@ GRADSTEP_FORMULA Floats read_codes(bool is_signed, const std::uint8_t* codes, fl
   return L::floats_of(magnitudes | (words & kernels::binary32::kSign));
 }
 
-/// The factor of a block that has subnormal numbers, or some that are not finite. They are replaced.
+/// The factor of a block that has subnormal numbers, or some that are not finite, or signs that its code does not have.
+/// They are replaced.
+template <bool kSigned>
 [[gnu::noinline, gnu::cold]] float settle_block(float* numbers) {
-  for (std::int64_t i = 0; i < kBlock; ++i) numbers[i] = kernels::stored(numbers[i]);
+  for (std::int64_t i = 0; i < kBlock; ++i) {
+    const float number = kernels::stored(numbers[i]);
+    numbers[i] = kSigned ? number : kernels::float_of(kernels::bits_of(number) & ~kernels::binary32::kSign);
+  }
   const float factor = measure_block(numbers, kBlock);
   return is_factor(factor) ? factor : make_finite(numbers, kBlock, numbers);
 }
 
-/// Returns the factor of a block of `numbers`. `magnitudes`: in each place the largest of some of them. Replaces
-/// numbers that are not finite, and subnormal ones whose code would not be zero's.
-GRADSTEP_FORMULA float factor_of(Integers magnitudes, float* numbers) {
-  std::int32_t largest = 0;
-  for (std::int64_t k = 0; k < kWords; ++k) largest = magnitudes[k] > largest ? magnitudes[k] : largest;
-  const float factor = kernels::float_of(static_cast<std::uint32_t>(largest));
+/// Returns the factor of a block of `numbers`. `largest`: in each place the largest of some of their bits, of which
+/// kSigned leaves out signs. Replaces numbers that are not finite, subnormal ones whose code would not be zero's, and
+/// negative ones where the code has no signs.
+template <bool kSigned>
+GRADSTEP_FORMULA float factor_of(Words largest, float* numbers) {
+  const float factor = kernels::float_of(largest_word(largest));
   const bool is_settled = factor == 0 || (factor >= kernels::kCodesSubnormalAsZero && is_factor(factor));
-  return is_settled ? factor : settle_block(numbers);
+  return is_settled ? factor : settle_block<kSigned>(numbers);
+}
+
+/// The gradients of a block as the rule gets them.
+GRADSTEP_FORMULA const float* scaled_block(GradientScale<float> scale, const float* gradients, Scratch<float>& scaled) {
+  if (scale.multiplier == 1 && scale.bound == kInfinity) return gradients;
+  for (std::int64_t i = 0; i < kBlock; i += kWords) {
+    store_floats(scaled.values + i, scale(load_floats(gradients + i)));
+  }
+  return scaled.values;
 }
 
 /// A code depends on the largest number of its block: so a block's codes are written while the next one is stepped.
@@ -129,29 +153,38 @@ void update_coded(const Rule& rule, GradientScale<float> scale, const UpdateItem
     const CodedBlock<Rule> last = before->to;
     CodedBlock<Rule> to;
     Scratch<float>* const states = now->states;
-    Integers largest[rules::kMaxStates];
+    Words largest[rules::kMaxStates];
     for (int s = 0; s < kStates; ++s) {
       to.codes[s] = static_cast<std::uint8_t*>(item.states[s]) + chunk.offset + begin;
       to.factors[s] = item.factors[s][block];
-      largest[s] = Integers{};
+      largest[s] = Words{};
     }
+    Scratch<float> scaled;
+    const float* gradients = scaled_block(scale, g + begin, scaled);
     for (std::int64_t i = 0; i < kBlock; i += kCodes) {
+      fetch_ahead(p + begin + i, kCodes);
+      fetch_ahead(g + begin + i, kCodes);
+      for (int s = 0; s < kStates; ++s) fetch_ahead(to.codes[s] + i, kCodes);
       for (std::int64_t first = i; first < i + kCodes; first += kWords) {
         Floats lanes[rules::kMaxStates];
         for (int s = 0; s < kStates; ++s) {
           lanes[s] = read_codes(is_signed<Rule>(s), to.codes[s] + first, to.factors[s]);
         }
-        step_lanes</*kStores=*/false>(own, scale, p + begin + first, g + begin + first, lanes);
+        const Floats param = load_floats(p + begin + first);
+        store_floats(p + begin + first, param + own.exactly(param, load_floats(gradients + first), lanes));
         for (int s = 0; s < kStates; ++s) {
           store_floats(states[s].values + first, lanes[s]);
-          const auto magnitudes = reinterpret_cast<Integers>(L::words_of(lanes[s]) & ~kernels::binary32::kSign);
-          largest[s] = magnitudes > largest[s] ? magnitudes : largest[s];
+          const Words bits = L::words_of(lanes[s]);
+          const Words ordered = is_signed<Rule>(s) ? bits & ~kernels::binary32::kSign : bits;
+          largest[s] = ordered > largest[s] ? ordered : largest[s];
         }
       }
       last.write(before->states, i);
     }
     for (int s = 0; s < kStates; ++s) {
-      to.factors[s] = item.factors[s][block] = factor_of(largest[s], states[s].values);
+      float* numbers = states[s].values;
+      to.factors[s] = is_signed<Rule>(s) ? factor_of<true>(largest[s], numbers) : factor_of<false>(largest[s], numbers);
+      item.factors[s][block] = to.factors[s];
     }
     now->to = to;
     SteppedBlock<Rule>* const next = before;

@@ -25,18 +25,22 @@ template <class T, class Rule>
   T* master = nullptr;
   if constexpr (kIsFloat) {
     if (item.master != nullptr) {
-      follow_host(item, begin, count);
       master = item.master + begin;
+      help_prefetcher(master, count);
+      follow_host(item, begin, count);
     }
   }
   T* states[rules::kMaxStates];
   for (int s = 0; s < states_of(rule); ++s) {
     states[s] = static_cast<T*>(item.states[s]) + begin;
     if constexpr (kIsFloat) {
-      if (is_native(item, s)) continue;
-      states[s] = state_scratch[s].values;
-      load_state(item, s, begin, count, states[s]);
+      if (!is_native(item, s)) {
+        states[s] = state_scratch[s].values;
+        load_state(item, s, begin, count, states[s]);
+        continue;
+      }
     }
+    help_prefetcher(states[s], count);
   }
   const T* p = master != nullptr ? master : read(*item.param, begin, count, p_scratch.values);
   const T* g = read(*item.gradient, begin, count, g_scratch.values);

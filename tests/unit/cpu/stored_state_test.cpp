@@ -212,6 +212,58 @@ TEST_P(StoredState, a_step_is_the_f32_step_between_widening_and_narrowing) {
   }
 }
 
+/// A step in place codes its state in registers where a processor can; one into a buffer goes by way of scratch.
+TEST_P(StoredState, codes_are_equal_in_place_and_aside_whatever_gradients_are) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  constexpr std::int64_t kSize = 2000;
+  struct Codes {
+    std::vector<std::uint8_t> codes[2] = {std::vector<std::uint8_t>(kSize), std::vector<std::uint8_t>(kSize)};
+    std::vector<float> factors[2] = {std::vector<float>(8), std::vector<float>(8)};
+    bool operator==(const Codes&) const = default;
+  };
+  for (const double multiplier : {1.0, -0.5}) {
+    for (const double clip : {0.0, 0.75}) {
+      AdamStep problem(kSize);
+      const auto odd = [&](std::int64_t i, float x) { problem.gradient.set(i, double{x}); };
+      odd(5, kNaN);
+      odd(300, -kNaN);
+      odd(700, kInfinity);
+      odd(1030, -kInfinity);
+      for (std::int64_t i = 1280; i < 1536; ++i) odd(i, 0);
+      for (std::int64_t i = 1536; i < 1792; ++i) odd(i, 1e-22F);  // its square is subnormal
+      Codes in_place;
+      Codes aside;
+      TestArray update(DType::f32, kSize);
+      for (int t = 0; t < 3; ++t) {
+        OwnItem item;
+        item.param = problem.param.array();
+        item.gradient = problem.gradient.array();
+        item.kernel = kAdamKernel;
+        item.constants = group_constants(AdamStep::kConstants);
+        item.format = StateFormat::block_code;
+        item.signed_states = 0b01;
+        UpdateJob job;
+        job.work = &problem.work;
+        job.items = {&item, 1};
+        job.grad_multiplier = multiplier;
+        job.clip_value = clip;
+        const auto run_with = [&](Codes& state) {
+          for (std::size_t s = 0; s < 2; ++s) {
+            item.states[s] = state.codes[s].data();
+            item.factors[s] = state.factors[s].data();
+          }
+          backend_.update(job);
+        };
+        run_with(in_place);
+        item.update = update.array();
+        run_with(aside);  // Adam's state does not depend on the parameter, which has changed
+        EXPECT_EQ(in_place, aside) << "step " << t << ", multiplier " << multiplier << ", clip " << clip;
+      }
+    }
+  }
+}
+
 TEST_P(StoredState, a_master_makes_the_f32_trajectory_and_the_parameter_is_its_rounded_value) {
   for (const DType dtype : {DType::bf16, DType::f16}) {
     constexpr std::int64_t kSize = 17000;
