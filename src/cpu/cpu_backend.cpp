@@ -459,7 +459,7 @@ class CpuBackend final : public Backend, private ChunkRunner {
   }
 
   static std::int64_t rows_of_part(const LowRank& job) {
-    return std::max<std::int64_t>(1, kSerialElements / 4 / std::max<std::int64_t>(job.cols, 1));
+    return std::max<std::int64_t>(4, kSerialElements / std::max<std::int64_t>(job.cols, 1));
   }
 
   Context& context_;

@@ -57,6 +57,18 @@ inline __attribute__((always_inline)) To truncate(From from) {
   return std::bit_cast<To>(few);
 }
 
+/// Lane i is the one of `words` that places[i] names.
+template <class Whole>
+inline __attribute__((always_inline)) Whole permuted(Whole places, Whole words) {
+  struct Lanes {
+    std::uint32_t of[16];
+  };
+  const auto from = std::bit_cast<Lanes>(words);
+  auto lanes = std::bit_cast<Lanes>(places);
+  for (std::uint32_t& lane : lanes.of) lane = from.of[lane % 16];
+  return std::bit_cast<Whole>(lanes);
+}
+
 template <unsigned mask, unsigned all>
 inline constexpr void all_lanes() {
   static_assert(mask == all);
@@ -67,6 +79,10 @@ inline constexpr void all_lanes() {
 // NOLINTBEGIN(bugprone-macro-parentheses): types, and names
 #define GRADSTEP_ALL_LANES(mask, all, value) (gradstep_emulated_avx512::all_lanes<(mask), (all)>(), (value))
 #define GRADSTEP_HALVES(type, value) gradstep_emulated_avx512::halves<type>(value)
+#define GRADSTEP_OF_HALVES(function, a, b)                                        \
+  gradstep_emulated_avx512::whole<__m512i>(                                       \
+      function(GRADSTEP_HALVES(__m256i, a).low, GRADSTEP_HALVES(__m256i, b).low), \
+      function(GRADSTEP_HALVES(__m256i, a).high, GRADSTEP_HALVES(__m256i, b).high))
 
 #define _mm512_loadu_pd(from) \
   gradstep_emulated_avx512::whole<__m512d>(_mm256_loadu_pd(from), _mm256_loadu_pd((from) + 4))
@@ -90,8 +106,14 @@ inline constexpr void all_lanes() {
       mask, 0xffff,                                                                                  \
       gradstep_emulated_avx512::whole<__m512i>(_mm256_cvtepu16_epi32(_mm256_castsi256_si128(words)), \
                                                _mm256_cvtepu16_epi32(_mm256_extracti128_si256(words, 1))))
-#define _mm512_maskz_cvtepi32_epi8(mask, words) \
-  GRADSTEP_ALL_LANES(mask, 0xffff, (gradstep_emulated_avx512::truncate<__m128i, std::uint8_t, std::uint32_t>(words)))
+#define _mm512_packs_epi32(a, b) GRADSTEP_OF_HALVES(_mm256_packs_epi32, a, b)
+#define _mm512_packs_epi16(a, b) GRADSTEP_OF_HALVES(_mm256_packs_epi16, a, b)
+#define _mm512_packus_epi16(a, b) GRADSTEP_OF_HALVES(_mm256_packus_epi16, a, b)
+#define _mm512_maskz_permutexvar_epi32(mask, places, words) \
+  GRADSTEP_ALL_LANES(mask, 0xffff, gradstep_emulated_avx512::permuted(places, words))
+#define _mm512_maskz_extracti64x4_epi64(mask, whole, index) \
+  GRADSTEP_ALL_LANES(mask, 0xf,                             \
+                     ((index) == 0 ? GRADSTEP_HALVES(__m256i, whole).low : GRADSTEP_HALVES(__m256i, whole).high))
 #define _mm512_maskz_cvtepi32_epi16(mask, words) \
   GRADSTEP_ALL_LANES(mask, 0xffff, (gradstep_emulated_avx512::truncate<__m256i, std::uint16_t, std::uint32_t>(words)))
 

@@ -48,18 +48,19 @@ GRADSTEP_FORMULA void for_each_block(std::int64_t length, Body body) {
   }
 }
 
-/// Asks for the `count` elements that are used kAhead elements after those at `from`. None of them has to be there.
+constexpr std::int64_t kAhead = 512;  ///< elements from those in use to those that are asked for
+
+/// Asks for the `count` elements that come `ahead` elements after those at `from`. None of them has to be there.
 template <class T>
-GRADSTEP_FORMULA void fetch_ahead(const T* from, std::int64_t count) {
-  constexpr std::int64_t kAhead = 512;
+GRADSTEP_FORMULA void fetch_ahead(const T* from, std::int64_t count, std::int64_t ahead = kAhead) {
   constexpr auto kLine = static_cast<std::int64_t>(64 / sizeof(T));
-  for (std::int64_t i = 0; i < count; i += kLine) __builtin_prefetch(from + kAhead + i);
+  for (std::int64_t i = 0; i < count; i += kLine) __builtin_prefetch(from + ahead + i);
 }
 
 /// fetch_ahead() where the processor's own prefetchers need it.
 template <class T>
-GRADSTEP_FORMULA void help_prefetcher(const T* from, std::int64_t count) {
-  if (kHelpsPrefetchers) fetch_ahead(from, count);
+GRADSTEP_FORMULA void help_prefetcher(const T* from, std::int64_t count, std::int64_t ahead = kAhead) {
+  if (kHelpsPrefetchers) fetch_ahead(from, count, ahead);
 }
 
 /// body(pointer of the element type) for the dtype of floats.

@@ -93,6 +93,7 @@ void combine_typed(const CombineItem& item, const Chunk& chunk) {
     const T* a = operand(item.a, a_scratch.values);
     const T* b = operand(item.b, b_scratch.values);
     T* in_place = direct<T>(item.destination, begin);
+    if (in_place != nullptr) help_prefetcher(in_place, count);
     T* to = in_place != nullptr ? in_place : to_scratch.values;
     combine_numbers(to, a, b, count, static_cast<T>(item.a_factor), static_cast<T>(item.b_factor));
     if (in_place == nullptr) store(item.destination, begin, count, to);

@@ -71,6 +71,7 @@ void copy_arithmetic(const CopyItem& item, const Chunk& chunk, T multiplier, T d
   for_each_block(chunk.length, [&](std::int64_t first, std::int64_t count, std::int64_t) {
     const std::int64_t begin = chunk.offset + first;
     T* in_place = direct<T>(item.destination, begin);
+    if (in_place != nullptr) help_prefetcher(in_place, count);
     T* to = in_place != nullptr ? in_place : to_scratch.values;
     const T* from = from_scratch.values;
     if (item.source.data == nullptr) {

@@ -84,28 +84,22 @@ GRADSTEP_FORMULA Floats roots_of(Floats floats) {
   return reinterpret_cast<Floats>(_mm512_maskz_sqrt_ps(0xffff, reinterpret_cast<__m512>(floats)));
 }
 
-// Quarters of vectors are packed each on their own: groups of four bytes come out as the columns of a 4 x 4 matrix
-// whose rows are the quarters.
-GRADSTEP_FORMULA void store_packed(std::uint8_t* to, __m512i packed) {
-  const __m512i transposed = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  _mm512_storeu_si512(to, _mm512_maskz_permutexvar_epi32(0xffff, transposed, packed));
+GRADSTEP_FORMULA Words packed_halves(Words first, Words second) {
+  return reinterpret_cast<Words>(
+      _mm512_packs_epi32(reinterpret_cast<__m512i>(first), reinterpret_cast<__m512i>(second)));
 }
-GRADSTEP_FORMULA __m512i packed_halves(const Words& first, const Words& second) {
-  return _mm512_packs_epi32(reinterpret_cast<__m512i>(first), reinterpret_cast<__m512i>(second));
+GRADSTEP_FORMULA Words packed_signed_bytes(Words first, Words second) {
+  return reinterpret_cast<Words>(
+      _mm512_packs_epi16(reinterpret_cast<__m512i>(first), reinterpret_cast<__m512i>(second)));
 }
-GRADSTEP_FORMULA __m512i packed_bytes(const FourWords& words) {
-  return _mm512_packus_epi16(packed_halves(words.of[0], words.of[1]), packed_halves(words.of[2], words.of[3]));
+GRADSTEP_FORMULA Words packed_unsigned_bytes(Words first, Words second) {
+  return reinterpret_cast<Words>(
+      _mm512_packus_epi16(reinterpret_cast<__m512i>(first), reinterpret_cast<__m512i>(second)));
 }
-
-/// Stores the lowest byte of each word; the others are zero.
-GRADSTEP_FORMULA void store_bytes(std::uint8_t* to, const FourWords& words) { store_packed(to, packed_bytes(words)); }
-
-/// Stores the lowest seven bits of each word, the others are zero, and as the eighth the sign bit of `signs`, which
-/// stays where words are packed with saturation.
-GRADSTEP_FORMULA void store_signed_bytes(std::uint8_t* to, const FourWords& words, const FourWords& signs) {
-  const __m512i packed =
-      _mm512_packs_epi16(packed_halves(signs.of[0], signs.of[1]), packed_halves(signs.of[2], signs.of[3]));
-  store_packed(to, _mm512_or_si512(packed_bytes(words), _mm512_and_si512(packed, _mm512_set1_epi8(-128))));
+GRADSTEP_FORMULA Words in_order(Words packed) {
+  constexpr Integers kPlaces = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
+  return reinterpret_cast<Words>(
+      _mm512_maskz_permutexvar_epi32(0xffff, reinterpret_cast<__m512i>(kPlaces), reinterpret_cast<__m512i>(packed)));
 }
 
 /// The lower halves of two vectors of words; the upper halves are zero.
@@ -144,32 +138,27 @@ GRADSTEP_FORMULA Floats roots_of(Floats floats) {
   return reinterpret_cast<Floats>(_mm256_sqrt_ps(reinterpret_cast<__m256>(floats)));
 }
 
-// Halves of vectors are packed each on their own: groups of four bytes come out as 0, 4, 1, 5, 2, 6, 3, 7.
-GRADSTEP_FORMULA void store_packed(std::uint8_t* to, __m256i packed) {
-  const __m256i bytes = _mm256_permutevar8x32_epi32(packed, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
+GRADSTEP_FORMULA Words packed_halves(Words first, Words second) {
+  return reinterpret_cast<Words>(
+      _mm256_packs_epi32(reinterpret_cast<__m256i>(first), reinterpret_cast<__m256i>(second)));
 }
-GRADSTEP_FORMULA __m256i packed_halves(const Words& first, const Words& second) {
-  return _mm256_packs_epi32(reinterpret_cast<__m256i>(first), reinterpret_cast<__m256i>(second));
+GRADSTEP_FORMULA Words packed_signed_bytes(Words first, Words second) {
+  return reinterpret_cast<Words>(
+      _mm256_packs_epi16(reinterpret_cast<__m256i>(first), reinterpret_cast<__m256i>(second)));
 }
-GRADSTEP_FORMULA __m256i packed_bytes(const FourWords& words) {
-  return _mm256_packus_epi16(packed_halves(words.of[0], words.of[1]), packed_halves(words.of[2], words.of[3]));
+GRADSTEP_FORMULA Words packed_unsigned_bytes(Words first, Words second) {
+  return reinterpret_cast<Words>(
+      _mm256_packus_epi16(reinterpret_cast<__m256i>(first), reinterpret_cast<__m256i>(second)));
 }
-
-/// Stores the lowest byte of each word; the others are zero.
-GRADSTEP_FORMULA void store_bytes(std::uint8_t* to, const FourWords& words) { store_packed(to, packed_bytes(words)); }
-
-/// Stores the lowest seven bits of each word, the others are zero, and as the eighth the sign bit of `signs`, which
-/// stays where words are packed with saturation.
-GRADSTEP_FORMULA void store_signed_bytes(std::uint8_t* to, const FourWords& words, const FourWords& signs) {
-  const __m256i packed =
-      _mm256_packs_epi16(packed_halves(signs.of[0], signs.of[1]), packed_halves(signs.of[2], signs.of[3]));
-  store_packed(to, _mm256_or_si256(packed_bytes(words), _mm256_and_si256(packed, _mm256_set1_epi8(-128))));
+GRADSTEP_FORMULA Words in_order(Words packed) {
+  constexpr Integers kPlaces = {0, 4, 1, 5, 2, 6, 3, 7};
+  return reinterpret_cast<Words>(
+      _mm256_permutevar8x32_epi32(reinterpret_cast<__m256i>(packed), reinterpret_cast<__m256i>(kPlaces)));
 }
 
 /// The lower halves of two vectors of words; the upper halves are zero.
 GRADSTEP_FORMULA void store_halves(std::uint16_t* to, Words first, Words second) {
-  // As above: quarters come out as 0, 2, 1, 3.
+  // Quarters come out as 0, 2, 1, 3.
   const __m256i packed = _mm256_packus_epi32(reinterpret_cast<__m256i>(first), reinterpret_cast<__m256i>(second));
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm256_permute4x64_epi64(packed, _MM_SHUFFLE(3, 1, 2, 0)));
 }
@@ -201,6 +190,27 @@ GRADSTEP_FORMULA void store_halves(std::uint16_t* to, Words first, Words second)
     return reinterpret_cast<__m128i>(reinterpret_cast<Integers>(words << 16) >> 16);
   };
   _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm_packs_epi32(signed_halves(first), signed_halves(second)));
+}
+#endif
+
+#if defined(__AVX2__)
+// Lanes of 16 bytes are packed each on their own: groups of four bytes come out as the columns of a matrix whose rows
+// are the lanes. in_order() transposes it.
+GRADSTEP_FORMULA Words packed_bytes(const FourWords& words) {
+  return packed_unsigned_bytes(packed_halves(words.of[0], words.of[1]), packed_halves(words.of[2], words.of[3]));
+}
+
+/// Stores the lowest byte of each word; the others are zero.
+GRADSTEP_FORMULA void store_bytes(std::uint8_t* to, const FourWords& words) {
+  store_words(to, in_order(packed_bytes(words)));
+}
+
+/// Stores the lowest seven bits of each word, the others are zero, and as the eighth the sign bit of `signs`, which
+/// stays where words are packed with saturation.
+GRADSTEP_FORMULA void store_signed_bytes(std::uint8_t* to, const FourWords& words, const FourWords& signs) {
+  const Words packed =
+      packed_signed_bytes(packed_halves(signs.of[0], signs.of[1]), packed_halves(signs.of[2], signs.of[3]));
+  store_words(to, in_order(packed_bytes(words) | (packed & 0x80808080U)));
 }
 #endif
 

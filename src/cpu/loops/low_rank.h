@@ -5,7 +5,10 @@
 // within them depend on how the work is shared out.
 #pragma once
 
+#include <type_traits>
+
 #include "cpu/loops/combine.h"
+#include "cpu/loops/linear_combination.h"
 #include "kernels/low_rank.h"
 
 namespace gradstep::cpu {
@@ -56,6 +59,7 @@ void dot_numbers(const T* x, const T* y, std::int64_t stride, std::int64_t count
     double quarters[std::size_t{kCount}][kStreams] = {};
     std::int64_t quarter = 0;
     for (std::int64_t first = band; first < end; first += kBlock) {
+      help_prefetcher(x + first, kBlock);
       dot_quarters<kCount>(x + first, y + first, stride, smaller(kBlock, end - first), &quarters[0][quarter], kStreams);
       ++quarter;
     }
@@ -82,16 +86,29 @@ void for_each_dot(const T* x, const T* y, std::int64_t count, std::int64_t vecto
   for (; k < vectors; ++k) take(k, dot_numbers(x, y + k * count, count));
 }
 
-/// sums + factors[0] * rows[0] + factors[1] * rows[1] + ..., from the left; the rows are `stride` apart.
-template <class T>
+constexpr std::int64_t kAtOnce = 4;  ///< rows, or factors, that share one walk
+
+/// sums[k][j] += factors[k][0] * rows[0][j] + ... + factors[k][3] * rows[3][j], from the left, for kSums sums that are
+/// kBlock apart; the rows are `stride` apart. Rows are widened once for all sums.
+template <std::size_t kSums, class T>
 [[gnu::noinline]] void add_four_multiples(double* sums, const T* rows, std::int64_t stride, std::int64_t count,
-                                          const double* factors) {
-  GRADSTEP_INDEPENDENT
-  for (std::int64_t j = 0; j < count; ++j) {
-    const double one = sums[j] + factors[0] * static_cast<double>(rows[j]);
-    const double two = one + factors[1] * static_cast<double>(rows[stride + j]);
-    const double three = two + factors[2] * static_cast<double>(rows[2 * stride + j]);
-    sums[j] = three + factors[3] * static_cast<double>(rows[3 * stride + j]);
+                                          const double (*factors)[kAtOnce]) {
+  std::int64_t j = 0;
+  for (; j + kDoubles <= count; j += kDoubles) {
+    Doubles row[kAtOnce];
+    for (int i = 0; i < kAtOnce; ++i) row[i] = load_doubles(rows + i * stride + j);
+    for (std::size_t k = 0; k < kSums; ++k) {
+      double* to = sums + static_cast<std::int64_t>(k) * kBlock + j;
+      Doubles sum = load_doubles(to);
+      for (int i = 0; i < kAtOnce; ++i) sum += factors[k][i] * row[i];
+      store_doubles(to, sum);
+    }
+  }
+  for (; j < count; ++j) {
+    for (std::size_t k = 0; k < kSums; ++k) {
+      double& to = sums[static_cast<std::int64_t>(k) * kBlock + j];
+      for (int i = 0; i < kAtOnce; ++i) to = to + factors[k][i] * static_cast<double>(rows[i * stride + j]);
+    }
   }
 }
 
@@ -101,18 +118,37 @@ template <class T>
   for (std::int64_t j = 0; j < count; ++j) sums[j] += factor * static_cast<double>(row[j]);
 }
 
-constexpr std::int64_t kAtOnce = 4;  ///< rows, or factors, that share one walk
-
-/// Multiples of `rows` rows, in their order: factor(row) of each.
-template <class T, class Factor>
+/// Multiples of `rows` rows, in their order, for kSums sums that are kBlock apart: factor(k, row) of each in sum k.
+template <std::size_t kSums, class T, class Factor>
 void add_multiples(double* sums, const T* first, std::int64_t stride, std::int64_t count, std::int64_t rows,
                    Factor factor) {
   std::int64_t i = 0;
   for (; i + kAtOnce <= rows; i += kAtOnce) {
-    const double factors[] = {factor(i), factor(i + 1), factor(i + 2), factor(i + 3)};
-    add_four_multiples(sums, first + i * stride, stride, count, factors);
+    double factors[kSums][kAtOnce];
+    for (std::size_t k = 0; k < kSums; ++k) {
+      for (int at = 0; at < kAtOnce; ++at) factors[k][at] = factor(static_cast<std::int64_t>(k), i + at);
+    }
+    add_four_multiples<kSums>(sums, first + i * stride, stride, count, factors);
   }
-  for (; i < rows; ++i) add_multiple(sums, first + i * stride, count, factor(i));
+  for (; i < rows; ++i) {
+    for (std::size_t k = 0; k < kSums; ++k) {
+      const auto sum = static_cast<std::int64_t>(k);
+      add_multiple(sums + sum * kBlock, first + i * stride, count, factor(sum, i));
+    }
+  }
+}
+
+/// body(first, how many: a constant of 4, 2 or 1) for groups of `count`.
+template <class Body>
+void for_groups(std::int64_t count, Body body) {
+  static_assert(kAtOnce == 4);
+  std::int64_t first = 0;
+  for (; first + 4 <= count; first += 4) body(first, std::integral_constant<std::size_t, 4>{});
+  if (first + 2 <= count) {
+    body(first, std::integral_constant<std::size_t, 2>{});
+    first += 2;
+  }
+  if (first < count) body(first, std::integral_constant<std::size_t, 1>{});
 }
 
 template <class T>
@@ -126,28 +162,22 @@ void project_rows_typed(const LowRank& job, std::int64_t begin, std::int64_t end
   }
 }
 
-/// Rows and columns of a matrix.
-struct Part {
-  std::int64_t first_row;
-  std::int64_t rows;
-  std::int64_t first_column;
-  std::int64_t columns;
-};
-
-/// Adds the columns' sums over one band of rows, for up to kAtOnce factors, to those of the bands before; p is where
-/// the first factor has the band.
-template <class T>
-void add_band(const LowRank& job, const Part& part, const T* p, std::int64_t factors, Scratch<double>* sums) {
-  const T* m = static_cast<const T*>(job.m.data) + part.first_row * job.cols + part.first_column;
-  Scratch<double> own[kAtOnce] = {};
-  for (std::int64_t row = 0; row < part.rows; row += kAtOnce) {  // in the cache while all factors have their turn
-    for (std::int64_t k = 0; k < factors; ++k) {
-      add_multiples(own[k].values, m + row * job.cols, job.cols, part.columns, smaller(kAtOnce, part.rows - row),
-                    [&](std::int64_t i) { return static_cast<double>(p[k * job.rows + row + i]); });
+/// Sums down `columns` columns, for kFactors factors of which p is the first one.
+template <std::size_t kFactors, class T>
+void add_bands(const LowRank& job, std::int64_t first_column, std::int64_t columns, const T* p,
+               Scratch<double> (&sums)[kFactors]) {
+  const T* m = static_cast<const T*>(job.m.data) + first_column;
+  for (std::int64_t band = 0; band < job.rows; band += kernels::kRowBand) {
+    const std::int64_t rows = smaller(kernels::kRowBand, job.rows - band);
+    Scratch<double> own[kFactors] = {};
+    for (std::int64_t row = band; row < band + rows; row += kAtOnce) {
+      for (std::int64_t i = row; i < row + kAtOnce; ++i) help_prefetcher(m + i * job.cols, columns, kAtOnce * job.cols);
+      add_multiples<kFactors>(own[0].values, m + row * job.cols, job.cols, columns, smaller(kAtOnce, band + rows - row),
+                              [&](std::int64_t k, std::int64_t i) { return double{p[k * job.rows + row + i]}; });
     }
-  }
-  for (std::int64_t k = 0; k < factors; ++k) {
-    for (std::int64_t j = 0; j < part.columns; ++j) sums[k].values[j] += own[k].values[j];
+    for (std::size_t k = 0; k < kFactors; ++k) {
+      for (std::int64_t j = 0; j < columns; ++j) sums[k].values[j] += own[k].values[j];
+    }
   }
 }
 
@@ -157,19 +187,15 @@ void project_columns_typed(const LowRank& job, std::int64_t begin, std::int64_t 
   T* q = static_cast<T*>(job.q);
   for (std::int64_t first = begin; first < end; first += kBlock) {
     const std::int64_t count = smaller(kBlock, end - first);
-    for (std::int64_t base = 0; base < job.rank; base += kAtOnce) {
-      const std::int64_t factors = smaller(kAtOnce, job.rank - base);
-      Scratch<double> sums[kAtOnce] = {};
-      for (std::int64_t band = 0; band < job.rows; band += kernels::kRowBand) {
-        const std::int64_t rows = smaller(kernels::kRowBand, job.rows - band);
-        add_band(job, {band, rows, first, count}, p + base * job.rows + band, factors, sums);
-      }
-      for (std::int64_t k = 0; k < factors; ++k) {
+    for_groups(job.rank, [&](std::int64_t base, auto factors) {
+      Scratch<double> sums[factors()] = {};
+      add_bands<factors()>(job, first, count, p + base * job.rows, sums);
+      for (std::int64_t k = 0; k < std::int64_t{factors()}; ++k) {
         for (std::int64_t j = 0; j < count; ++j) {
           q[(base + k) * job.cols + first + j] = static_cast<T>(sums[k].values[j]);
         }
       }
-    }
+    });
   }
 }
 
@@ -187,7 +213,8 @@ void orthonormalize_typed(const LowRank& job, double* along) {
         const std::int64_t count = smaller(kBlock, job.rows - first);
         Scratch<double> left;
         for (std::int64_t i = 0; i < count; ++i) left.values[i] = static_cast<double>(vector[first + i]);
-        add_multiples(left.values, p + first, job.rows, count, k, [&](std::int64_t base) { return -along[base]; });
+        add_multiples<1>(left.values, p + first, job.rows, count, k,
+                         [&](std::int64_t, std::int64_t base) { return -along[base]; });
         for (std::int64_t i = 0; i < count; ++i) vector[first + i] = static_cast<T>(left.values[i]);
       }
     }
@@ -200,21 +227,27 @@ template <class T>
 void expand_typed(const LowRank& job, double factor, std::int64_t begin, std::int64_t end) {
   const T* p = static_cast<const T*>(job.p);
   const T* q = static_cast<const T*>(job.q);
-  for (std::int64_t i = begin; i < end; ++i) {
-    T* m = static_cast<T*>(job.m.data) + i * job.cols;
-    T* to = static_cast<T*>(job.result) + i * job.cols;
+  for_groups(end - begin, [&](std::int64_t group, auto rows) {
     for (std::int64_t first = 0; first < job.cols; first += kBlock) {
       const std::int64_t count = smaller(kBlock, job.cols - first);
-      Scratch<double> sums;
-      for (std::int64_t j = 0; j < count; ++j) sums.values[j] = 0;
-      add_multiples(sums.values, q + first, job.cols, count, job.rank,
-                    [&](std::int64_t k) { return static_cast<double>(p[k * job.rows + i]); });
-      for (std::int64_t j = 0; j < count; ++j) {
-        to[first + j] = static_cast<T>(factor * sums.values[j]);
-        m[first + j] = static_cast<T>(static_cast<double>(m[first + j]) - sums.values[j]);
+      Scratch<double> sums[rows()] = {};
+      add_multiples<rows()>(
+          sums[0].values, q + first, job.cols, count, job.rank,
+          [&](std::int64_t row, std::int64_t k) { return double{p[k * job.rows + begin + group + row]}; });
+      for (std::int64_t row = 0; row < std::int64_t{rows()}; ++row) {
+        const std::int64_t at = (begin + group + row) * job.cols + first;
+        T* m = static_cast<T*>(job.m.data) + at;
+        T* to = static_cast<T*>(job.result) + at;
+        help_prefetcher(m, count);
+        help_prefetcher(to, count);
+        const double* own = sums[row].values;
+        for (std::int64_t j = 0; j < count; ++j) {
+          to[j] = static_cast<T>(factor * own[j]);
+          m[j] = static_cast<T>(static_cast<double>(m[j]) - own[j]);
+        }
       }
     }
-  }
+  });
 }
 
 template <class T>
@@ -227,15 +260,14 @@ void expand_scaled_typed(const LowRank& job, const double* scales, double factor
     T* to = static_cast<T*>(job.result) + i * job.cols;
     for (std::int64_t first = 0; first < job.cols; first += kBlock) {
       const std::int64_t count = smaller(kBlock, job.cols - first);
-      Scratch<double> scaled = {};
-      Scratch<double> sums = {};
-      const auto own = [&](std::int64_t k) { return static_cast<double>(p[k * job.rows + i]); };
-      add_multiples(scaled.values, q + first, job.cols, count, job.rank,
-                    [&](std::int64_t k) { return own(k) * scales[k]; });
-      add_multiples(sums.values, q + first, job.cols, count, job.rank, own);
+      Scratch<double> sums[2] = {};  // scaled, and as they are
+      add_multiples<2>(sums[0].values, q + first, job.cols, count, job.rank, [&](std::int64_t sum, std::int64_t k) {
+        const double own = p[k * job.rows + i];
+        return sum == 0 ? own * scales[k] : own;
+      });
       for (std::int64_t j = 0; j < count; ++j) {
-        to[first + j] = static_cast<T>(scaled.values[j]);
-        m[first + j] = static_cast<T>(static_cast<double>(m[first + j]) - factor * sums.values[j]);
+        to[first + j] = static_cast<T>(sums[0].values[j]);
+        m[first + j] = static_cast<T>(static_cast<double>(m[first + j]) - factor * sums[1].values[j]);
       }
     }
   }
