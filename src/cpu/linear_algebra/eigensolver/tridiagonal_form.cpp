@@ -15,12 +15,17 @@ constexpr std::int64_t kSmallestOfBlocks = 256;
 
 }  // namespace
 
-/// y = a x.
+/// y = a x, of the last `count` rows and columns of a (n, n). Before x stand zeros, and before y what may change, as
+/// far back as rows of 64 bytes begin.
 template <class T>
-void TridiagonalForm<T>::multiply_symmetric(const Products<T>& products, const T* a, std::int64_t stride,
-                                            std::int64_t count, const T* x, T* y) {
+void TridiagonalForm<T>::multiply_symmetric(const Products<T>& products, const T* a, std::int64_t n, std::int64_t count,
+                                            const T* x, T* y) {
+  const T* corner = a + (n - count) * (n + 1);
+  // Strips have sums one after the other.
+  const bool is_whole = count < kSmallestInStrips && n % kLine == 0;
+  const std::int64_t before = is_whole ? (n - count) % kLine : 0;
   multiply_in_strips(products, count, 1, strips_.data(), y, [&](std::int64_t begin, std::int64_t end, T* sums) {
-    products.loops().multiply_symmetric(a, stride, begin, end, x, sums);
+    products.loops().multiply_symmetric(corner, n, begin, end, x, sums, before);
   });
 }
 
@@ -41,8 +46,9 @@ void TridiagonalForm<T>::reduce_panel(const Products<T>& products, T* a, std::in
       of_v[k] = earlier_w[k * n + j];
       of_w[k] = earlier_v[k * n + j];
     }
-    loops.subtract_rows(of_v, earlier_v + j, n, before, n - j, column + j);
-    loops.subtract_rows(of_w, earlier_w + j, n, before, n - j, column + j);
+    std::int64_t line = j / kLine * kLine;
+    loops.subtract_rows(of_v, earlier_v + line, n, before, n - line, column + line);
+    loops.subtract_rows(of_w, earlier_w + line, n, before, n - line, column + line);
     diagonal[j] = column[j];
     if (j + 1 == n) return;
     const std::int64_t below = j + 1;
@@ -58,11 +64,12 @@ void TridiagonalForm<T>::reduce_panel(const Products<T>& products, T* a, std::in
       std::fill_n(w + below, count, T{0});
       continue;
     }
-    multiply_symmetric(products, a + below * n + below, n, count, v + below, w + below);
+    multiply_symmetric(products, a, n, count, v + below, w + below);
     loops.multiply_vector(earlier_v + below, n, before, v + below, count, of_w);
     loops.multiply_vector(earlier_w + below, n, before, v + below, count, of_v);
-    loops.subtract_rows(of_v, earlier_v + below, n, before, count, w + below);
-    loops.subtract_rows(of_w, earlier_w + below, n, before, count, w + below);
+    line = below / kLine * kLine;
+    loops.subtract_rows(of_v, earlier_v + line, n, before, n - line, w + line);
+    loops.subtract_rows(of_w, earlier_w + line, n, before, n - line, w + line);
     for (std::int64_t i = below; i < n; ++i) w[i] *= reflection.scale;
     const T share = reflection.scale / 2 * loops.dot(w + below, v + below, count);
     loops.add_scaled(-share, v + below, count, w + below);

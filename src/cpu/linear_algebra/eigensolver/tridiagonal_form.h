@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/aligned_vector.h"
 #include "cpu/linear_algebra/eigensolver/reflectors.h"
 
 namespace gradstep::cpu {
@@ -35,18 +36,19 @@ class TridiagonalForm {
  private:
   static constexpr std::int64_t kPanel = 32;                              // of columns that are reduced one by one
   static constexpr std::int64_t kBlock = ReflectorBlock<T>::kReflectors;  // of reflectors that turn back together
-  static_assert(kBlock % kPanel == 0);
+  static constexpr std::int64_t kLine = 64 / static_cast<std::int64_t>(sizeof(T));
+  static_assert(kBlock % kPanel == 0 && kPanel % kLine == 0);
 
   void reduce_panel(const Products<T>& products, T* a, std::int64_t n, std::int64_t first, std::int64_t end,
                     T* diagonal, T* off_diagonal);
   template <class Body>
   void for_each_block_backwards(const Products<T>& products, const T* reflectors, std::int64_t n, Body body);
-  void multiply_symmetric(const Products<T>& products, const T* a, std::int64_t stride, std::int64_t count, const T* x,
+  void multiply_symmetric(const Products<T>& products, const T* a, std::int64_t n, std::int64_t count, const T* x,
                           T* y);
 
   std::vector<T> scales_;
-  std::vector<T> panel_;  // of each reflector w, v and w once more
-  std::vector<T> column_;
+  AlignedVector<T> panel_;  // of each reflector w, v and w once more
+  AlignedVector<T> column_;
   std::vector<T> strips_;
   ReflectorBlock<T> block_;
 };
