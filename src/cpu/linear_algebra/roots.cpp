@@ -3,6 +3,7 @@
 #include "cpu/linear_algebra/roots.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "cpu/linear_algebra/newton_root.h"
@@ -24,12 +25,13 @@ constexpr double kLargestExpected = 1e6;  // eigenvalue, where the ridge does no
 /// False if a number is not finite.
 template <class T, class Stored>
 bool copy_finite(const Stored* from, std::int64_t count, T* to) {
-  bool finite = true;
+  using Bits = kernels::BitsOf<Stored>;
+  Bits odd = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     to[i] = static_cast<T>(from[i]);
-    finite = finite && std::isfinite(from[i]);
+    odd |= static_cast<Bits>(kernels::is_nonfinite<Stored>(std::bit_cast<Bits>(from[i])) ? 1 : 0);
   }
-  return finite;
+  return odd == 0;
 }
 
 /// The lower triangle of a (n, n), row by row.
@@ -38,9 +40,8 @@ void pack_triangle(const T* a, std::int64_t n, T* triangle) {
   for (std::int64_t i = 0; i < n; ++i) triangle = std::copy_n(a + i * n, i + 1, triangle);
 }
 template <class T>
-void unpack_symmetric(const DenseLoops<T>& loops, const T* triangle, std::int64_t n, T* a) {
+void unpack_triangle(const T* triangle, std::int64_t n, T* a) {
   for (std::int64_t i = 0; i < n; triangle += ++i) std::copy_n(triangle, i + 1, a + i * n);
-  loops.mirror_lower(a, n, n);
 }
 
 }  // namespace
@@ -97,7 +98,7 @@ RootResult RootSolver<T>::inverse_root(const Stored* statistic, std::int64_t n, 
   // What comes of codes is only nearly symmetric: the lower triangle counts, but for the source's steps.
   const auto read = [&](T* to) {
     const bool finite = copy_finite(statistic, n * n, to);
-    if (is_eigh || !options.source_steps) products(options).loops().mirror_lower(to, n, n);
+    if (!is_eigh && !options.source_steps) products(options).loops().mirror_lower(to, n, n);
     return finite;
   };
   if (is_eigh) return eigh(n, options, read);
@@ -200,6 +201,7 @@ void RootSolver<T>::recompose(const Products<T>& products, const T* f, std::int6
   products.loops().mirror_lower(h, n, n);
 }
 
+/// Of the statistics read here the lower triangle counts, and residual() and largest_of_padded() need the other one.
 template <class T>
 RootResult RootSolver<T>::eigh(std::int64_t n, const RootOptions& options, ReadStatistic<T> read) {
   if (!read(squares_[0])) return without_root();
@@ -211,11 +213,7 @@ RootResult RootSolver<T>::eigh(std::int64_t n, const RootOptions& options, ReadS
   const bool decomposed = decompose(n, options);
   RootResult result;
   result.max_eigenvalue = static_cast<double>(values_[n - 1]);
-  if (options.padded > 0) {
-    read(squares_[0]);
-    result.max_eigenvalue =
-        power_iteration(products(options), squares_[0], n, options, {x_, y_}, kernels::End::largest);
-  }
+  if (options.padded > 0) result.max_eigenvalue = largest_of_padded(n, options, read, squares_[0]);
   result.ridge = ridge_of(result, options);
   if (decomposed) {
     return root_of_eigenvectors(n, options, read, is_foreign ? lapack_scratch_.numbers.data() : triangle_, result);
@@ -233,10 +231,7 @@ bool RootSolver<T>::root_of_function(std::int64_t n, const RootOptions& options,
   T* reflectors = squares_[0];
   T* other = squares_[1];
   result.max_eigenvalue = std::ldexp(function.largest_eigenvalue(), exponent);
-  if (options.padded > 0) {
-    read(other);
-    result.max_eigenvalue = power_iteration(products(options), other, n, options, {x_, y_}, kernels::End::largest);
-  }
+  if (options.padded > 0) result.max_eigenvalue = largest_of_padded(n, options, read, other);
   result.ridge = ridge_of(result, options);
   const double scale = std::exp2(-exponent / static_cast<double>(options.exponent));
   if (!function.compute(std::ldexp(result.ridge, -exponent), options.exponent, scale, other)) return false;
@@ -301,7 +296,7 @@ RootResult RootSolver<T>::root_of_eigenvectors(std::int64_t n, const RootOptions
   recompose(products(options), z_, n, n, 0, root_);
   T* statistic = squares_[1];
   if (raised > 0) {
-    unpack_symmetric(products(options).loops(), triangle, n, statistic);
+    unpack_triangle(triangle, n, statistic);
   } else {
     read(statistic);
   }
@@ -309,12 +304,21 @@ RootResult RootSolver<T>::root_of_eigenvectors(std::int64_t n, const RootOptions
   return result;
 }
 
-/// The statistic is overwritten.
+/// The largest eigenvalue of the statistic, extended as the options say. `room` (n, n) is overwritten.
+template <class T>
+double RootSolver<T>::largest_of_padded(std::int64_t n, const RootOptions& options, ReadStatistic<T> read, T* room) {
+  read(room);
+  products(options).loops().mirror_lower(room, n, n);
+  return power_iteration(products(options), room, n, options, {x_, y_}, kernels::End::largest);
+}
+
+/// By the lower triangle of the statistic, which is overwritten.
 template <class T>
 double RootSolver<T>::residual(T* statistic, std::int64_t n, const RootOptions& options, double ridge) {
   static_assert(kernels::kProbes == 2);
   const DenseLoops<T>& loops = options.arithmetic->dense.in<T>();
   const auto sign = [n](std::int64_t i) { return static_cast<T>(kernels::sign_of_probe(i / n, i % n)); };
+  loops.mirror_lower(statistic, n, n);
   for (std::int64_t i = 0; i < 2 * n; ++i) x_[i] = sign(i);
   loops.multiply_two(statistic, n, n, x_, n, y_);
   for (std::int64_t i = 0; i < 2 * n; ++i) y_[i] += static_cast<T>(ridge) * x_[i];

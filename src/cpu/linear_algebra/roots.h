@@ -60,6 +60,7 @@ class RootSolver {
                         Function& function, RootResult& result);
   RootResult root_of_eigenvectors(std::int64_t n, const RootOptions& options, ReadStatistic<T> read, T* triangle,
                                   RootResult result);
+  double largest_of_padded(std::int64_t n, const RootOptions& options, ReadStatistic<T> read, T* room);
   double residual(T* statistic, std::int64_t n, const RootOptions& options, double ridge);
   double full_residual(T* statistic, std::int64_t n, const RootOptions& options, double ridge);
   void multiply_in_place(const Products<T>& products, const T* a, std::int64_t n, T* b,
