@@ -121,8 +121,8 @@ struct DenseLoops {
                         T* y);
   /// What rows [begin, end) of the lower triangle add to y = a x, of a symmetric matrix: to `end` numbers of y, which
   /// are overwritten. What stands above the diagonal is finite. Lines are taken from `before` numbers before a, x and y
-  /// on: of a they are finite, of x zero, of y they may change. Unless `before` is 0, lines end where rows do: before +
-  /// end is a multiple of one.
+  /// on, less than a line: of a they are finite, of x zero, of y they may change. Unless `before` is 0, before + end is
+  /// a multiple of a line's numbers.
   void (*multiply_symmetric)(const T* a, std::int64_t stride, std::int64_t begin, std::int64_t end, const T* x, T* y,
                              std::int64_t before);
   /// Multiplies kBand vectors at once: x and y are matrices of kBand columns.

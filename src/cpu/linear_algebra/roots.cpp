@@ -26,12 +26,12 @@ constexpr double kLargestExpected = 1e6;  // eigenvalue, where the ridge does no
 template <class T, class Stored>
 bool copy_finite(const Stored* from, std::int64_t count, T* to) {
   using Bits = kernels::BitsOf<Stored>;
-  Bits odd = 0;
+  Bits nonfinite = 0;
   for (std::int64_t i = 0; i < count; ++i) {
     to[i] = static_cast<T>(from[i]);
-    odd |= static_cast<Bits>(kernels::is_nonfinite<Stored>(std::bit_cast<Bits>(from[i])) ? 1 : 0);
+    nonfinite |= static_cast<Bits>(kernels::is_nonfinite<Stored>(std::bit_cast<Bits>(from[i])) ? 1 : 0);
   }
-  return odd == 0;
+  return nonfinite == 0;
 }
 
 /// The lower triangle of a (n, n), row by row.
@@ -201,7 +201,8 @@ void RootSolver<T>::recompose(const Products<T>& products, const T* f, std::int6
   products.loops().mirror_lower(h, n, n);
 }
 
-/// Of the statistics read here the lower triangle counts, and residual() and largest_of_padded() need the other one.
+/// The lower triangle of the statistics that are read here counts; residual() and largest_of_padded() make the upper
+/// one from it.
 template <class T>
 RootResult RootSolver<T>::eigh(std::int64_t n, const RootOptions& options, ReadStatistic<T> read) {
   if (!read(squares_[0])) return without_root();

@@ -49,7 +49,8 @@ GRADSTEP_FORMULA void for_each_block(std::int64_t length, Body body) {
 
 constexpr std::int64_t kAhead = 512;  ///< elements from those in use to those that are asked for
 
-/// Asks for the `count` elements that come `ahead` elements after those at `from`. None of them has to be there.
+/// Asks for the `count` elements that come `ahead` elements after those at `from`. None of them has to be there: their
+/// addresses alone are computed.
 template <class T>
 GRADSTEP_FORMULA void fetch_ahead(const T* from, std::int64_t count, std::int64_t ahead = kAhead) {
   constexpr auto kLine = static_cast<std::int64_t>(64 / sizeof(T));

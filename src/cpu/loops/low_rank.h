@@ -187,10 +187,11 @@ void project_columns_typed(const LowRank& job, std::int64_t begin, std::int64_t 
   T* q = static_cast<T*>(job.q);
   for (std::int64_t first = begin; first < end; first += kBlock) {
     const std::int64_t count = smaller(kBlock, end - first);
-    for_groups(job.rank, [&](std::int64_t base, auto factors) {
-      Scratch<double> sums[factors()] = {};
-      add_bands<factors()>(job, first, count, p + base * job.rows, sums);
-      for (std::int64_t k = 0; k < std::int64_t{factors()}; ++k) {
+    for_groups(job.rank, [&](std::int64_t base, auto group) {
+      constexpr std::size_t kFactors = decltype(group)::value;
+      Scratch<double> sums[kFactors] = {};
+      add_bands<kFactors>(job, first, count, p + base * job.rows, sums);
+      for (std::int64_t k = 0; k < std::int64_t{kFactors}; ++k) {
         for (std::int64_t j = 0; j < count; ++j) {
           q[(base + k) * job.cols + first + j] = static_cast<T>(sums[k].values[j]);
         }
@@ -227,15 +228,17 @@ template <class T>
 void expand_typed(const LowRank& job, double factor, std::int64_t begin, std::int64_t end) {
   const T* p = static_cast<const T*>(job.p);
   const T* q = static_cast<const T*>(job.q);
-  for_groups(end - begin, [&](std::int64_t group, auto rows) {
+  for_groups(end - begin, [&](std::int64_t first_row, auto group) {
+    constexpr std::size_t kRows = decltype(group)::value;
     for (std::int64_t first = 0; first < job.cols; first += kBlock) {
       const std::int64_t count = smaller(kBlock, job.cols - first);
-      Scratch<double> sums[rows()] = {};
-      add_multiples<rows()>(
-          sums[0].values, q + first, job.cols, count, job.rank,
-          [&](std::int64_t row, std::int64_t k) { return double{p[k * job.rows + begin + group + row]}; });
-      for (std::int64_t row = 0; row < std::int64_t{rows()}; ++row) {
-        const std::int64_t at = (begin + group + row) * job.cols + first;
+      Scratch<double> sums[kRows];
+      for (std::size_t row = 0; row < kRows; ++row) zero_block(sums[row].values, count);
+      add_multiples<kRows>(sums[0].values, q + first, job.cols, count, job.rank, [&](std::int64_t row, std::int64_t k) {
+        return double{p[k * job.rows + begin + first_row + row]};
+      });
+      for (std::int64_t row = 0; row < std::int64_t{kRows}; ++row) {
+        const std::int64_t at = (begin + first_row + row) * job.cols + first;
         T* m = static_cast<T*>(job.m.data) + at;
         T* to = static_cast<T*>(job.result) + at;
         help_prefetcher(m, count);

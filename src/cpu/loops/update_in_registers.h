@@ -114,13 +114,14 @@ template <bool kSigned>
   return is_factor(factor) ? factor : make_finite(numbers, kBlock, numbers);
 }
 
-/// Returns the factor of a block of `numbers`. `largest`: in each place the largest of some of their bits, of which
-/// kSigned leaves out signs. Replaces numbers that are not finite, subnormal ones whose code would not be zero's, and
-/// negative ones where the code has no signs.
+/// Returns the factor of a block of `numbers`. `largest`: in each place the largest bits of the numbers there, without
+/// signs if kSigned. Replaces numbers that are not finite, subnormal ones whose code would not be zero's, and those
+/// with a sign, zeros too, where the code has none.
 template <bool kSigned>
 GRADSTEP_FORMULA float factor_of(Words largest, float* numbers) {
-  const float factor = kernels::float_of(largest_word(largest));
-  const bool is_settled = factor == 0 || (factor >= kernels::kCodesSubnormalAsZero && is_factor(factor));
+  const std::uint32_t bits = largest_word(largest);
+  const float factor = kernels::float_of(bits);
+  const bool is_settled = bits == 0 || (factor >= kernels::kCodesSubnormalAsZero && is_factor(factor));
   return is_settled ? factor : settle_block<kSigned>(numbers);
 }
 
@@ -162,6 +163,7 @@ void update_coded(const Rule& rule, GradientScale<float> scale, const UpdateItem
     Scratch<float> scaled;
     const float* gradients = scaled_block(scale, g + begin, scaled);
     for (std::int64_t i = 0; i < kBlock; i += kCodes) {
+      // On every processor: so much is computed for an element that its own prefetchers are late.
       fetch_ahead(p + begin + i, kCodes);
       fetch_ahead(g + begin + i, kCodes);
       for (int s = 0; s < kStates; ++s) fetch_ahead(to.codes[s] + i, kCodes);

@@ -212,54 +212,67 @@ TEST_P(StoredState, a_step_is_the_f32_step_between_widening_and_narrowing) {
   }
 }
 
-/// A step in place codes its state in registers where a processor can; one into a buffer goes by way of scratch.
-TEST_P(StoredState, codes_are_equal_in_place_and_aside_whatever_gradients_are) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+/// Steps over numbers of every kind, in place and into a buffer: codes and factors are equal. A step in place codes its
+/// state in registers where a processor can; one into a buffer goes by way of scratch.
+void expect_equal_codes(BackendCalls& backend, rules::KernelId kernel, const rules::GroupConstants* constants,
+                        double multiplier, double clip) {
   constexpr std::int64_t kSize = 2000;
   struct Codes {
     std::vector<std::uint8_t> codes[2] = {std::vector<std::uint8_t>(kSize), std::vector<std::uint8_t>(kSize)};
     std::vector<float> factors[2] = {std::vector<float>(8), std::vector<float>(8)};
     bool operator==(const Codes&) const = default;
   };
+  AdamStep problem(kSize);
+  problem.param.set(800, -1);  // so that decay by zero, where there is one, leaves the gradient -0
+  const TestArray param = problem.param;
+  problem.gradient.set(5, std::numeric_limits<double>::quiet_NaN());
+  problem.gradient.set(300, -std::numeric_limits<double>::quiet_NaN());
+  problem.gradient.set(700, std::numeric_limits<double>::infinity());
+  problem.gradient.set(800, -0.0);
+  problem.gradient.set(1030, -std::numeric_limits<double>::infinity());
+  for (std::int64_t i = 1280; i < 1536; ++i) problem.gradient.set(i, 0);
+  for (std::int64_t i = 1536; i < 1792; ++i) problem.gradient.set(i, 1e-22);  // whose square is subnormal
+  Codes in_place;
+  Codes aside;
+  TestArray update(DType::f32, kSize);
+  for (int t = 0; t < 3; ++t) {
+    OwnItem item;
+    item.param = problem.param.array();
+    item.gradient = problem.gradient.array();
+    item.kernel = kernel;
+    item.constants = constants;
+    item.format = StateFormat::block_code;
+    item.signed_states = 0b01;
+    UpdateJob job;
+    job.work = &problem.work;
+    job.items = {&item, 1};
+    job.grad_multiplier = multiplier;
+    job.clip_value = clip;
+    const auto run_with = [&](Codes& state) {
+      for (std::size_t s = 0; s < 2; ++s) {
+        item.states[s] = state.codes[s].data();
+        item.factors[s] = state.factors[s].data();
+      }
+      backend.update(job);
+    };
+    run_with(in_place);
+    problem.param = param;
+    item.param = problem.param.array();
+    item.update = update.array();
+    run_with(aside);
+    EXPECT_EQ(in_place, aside) << "step " << t << ", multiplier " << multiplier << ", clip " << clip;
+  }
+}
+
+TEST_P(StoredState, codes_are_equal_in_place_and_aside_whatever_gradients_are) {
+  // Its second state has no signs, but becomes -0 where a gradient is.
+  static constexpr rules::Adamax::Constants<double> kAdamax{
+      .beta1 = 0.9, .one_minus_beta1 = 1 - 0.9, .beta2 = 0.99, .step_size = 0.02, .epsilon = -0.0};
+  constexpr rules::KernelId kAdamaxKernel = rules::kernel_id<rules::Adamax>(0, rules::Decay::none);
   for (const double multiplier : {1.0, -0.5}) {
     for (const double clip : {0.0, 0.75}) {
-      AdamStep problem(kSize);
-      const auto odd = [&](std::int64_t i, float x) { problem.gradient.set(i, double{x}); };
-      odd(5, kNaN);
-      odd(300, -kNaN);
-      odd(700, kInfinity);
-      odd(1030, -kInfinity);
-      for (std::int64_t i = 1280; i < 1536; ++i) odd(i, 0);
-      for (std::int64_t i = 1536; i < 1792; ++i) odd(i, 1e-22F);  // its square is subnormal
-      Codes in_place;
-      Codes aside;
-      TestArray update(DType::f32, kSize);
-      for (int t = 0; t < 3; ++t) {
-        OwnItem item;
-        item.param = problem.param.array();
-        item.gradient = problem.gradient.array();
-        item.kernel = kAdamKernel;
-        item.constants = group_constants(AdamStep::kConstants);
-        item.format = StateFormat::block_code;
-        item.signed_states = 0b01;
-        UpdateJob job;
-        job.work = &problem.work;
-        job.items = {&item, 1};
-        job.grad_multiplier = multiplier;
-        job.clip_value = clip;
-        const auto run_with = [&](Codes& state) {
-          for (std::size_t s = 0; s < 2; ++s) {
-            item.states[s] = state.codes[s].data();
-            item.factors[s] = state.factors[s].data();
-          }
-          backend_.update(job);
-        };
-        run_with(in_place);
-        item.update = update.array();
-        run_with(aside);  // Adam's state does not depend on the parameter, which has changed
-        EXPECT_EQ(in_place, aside) << "step " << t << ", multiplier " << multiplier << ", clip " << clip;
-      }
+      expect_equal_codes(backend_, kAdamKernel, group_constants(AdamStep::kConstants), multiplier, clip);
+      expect_equal_codes(backend_, kAdamaxKernel, group_constants(kAdamax), multiplier, clip);
     }
   }
 }

@@ -21,7 +21,7 @@ template <class T>
 void TridiagonalForm<T>::multiply_symmetric(const Products<T>& products, const T* a, std::int64_t n, std::int64_t count,
                                             const T* x, T* y) {
   const T* corner = a + (n - count) * (n + 1);
-  // Strips have sums one after the other.
+  // The sums of strips have no room before them.
   const bool is_whole = count < kSmallestInStrips && n % kLine == 0;
   const std::int64_t before = is_whole ? (n - count) % kLine : 0;
   multiply_in_strips(products, count, 1, strips_.data(), y, [&](std::int64_t begin, std::int64_t end, T* sums) {
@@ -36,19 +36,20 @@ void TridiagonalForm<T>::reduce_panel(const Products<T>& products, T* a, std::in
   const DenseLoops<T>& loops = products.loops();
   T* column = column_.data();
   for (std::int64_t j = first; j < end; ++j) {
-    const std::int64_t before = j - first;
+    const std::int64_t earlier = j - first;
     for (std::int64_t i = j; i < n; ++i) column[i] = a[i * n + j];
     const T* earlier_v = a + first * n;
     const T* earlier_w = panel_.data();
     T of_v[kPanel];
     T of_w[kPanel];
-    for (std::int64_t k = 0; k < before; ++k) {
+    for (std::int64_t k = 0; k < earlier; ++k) {
       of_v[k] = earlier_w[k * n + j];
       of_w[k] = earlier_v[k * n + j];
     }
+    // From a line's beginning, so that vectors do not straddle lines. What stands before j is not read.
     std::int64_t line = j / kLine * kLine;
-    loops.subtract_rows(of_v, earlier_v + line, n, before, n - line, column + line);
-    loops.subtract_rows(of_w, earlier_w + line, n, before, n - line, column + line);
+    loops.subtract_rows(of_v, earlier_v + line, n, earlier, n - line, column + line);
+    loops.subtract_rows(of_w, earlier_w + line, n, earlier, n - line, column + line);
     diagonal[j] = column[j];
     if (j + 1 == n) return;
     const std::int64_t below = j + 1;
@@ -57,7 +58,7 @@ void TridiagonalForm<T>::reduce_panel(const Products<T>& products, T* a, std::in
     off_diagonal[j] = reflection.beta;
     scales_[static_cast<std::size_t>(j)] = reflection.scale;
     T* v = a + j * n;
-    T* w = panel_.data() + before * n;
+    T* w = panel_.data() + earlier * n;
     std::fill(v + first / kBlock * kBlock, v + below, T{0});
     std::copy_n(column + below, count, v + below);
     if (reflection.scale == 0) {
@@ -65,11 +66,11 @@ void TridiagonalForm<T>::reduce_panel(const Products<T>& products, T* a, std::in
       continue;
     }
     multiply_symmetric(products, a, n, count, v + below, w + below);
-    loops.multiply_vector(earlier_v + below, n, before, v + below, count, of_w);
-    loops.multiply_vector(earlier_w + below, n, before, v + below, count, of_v);
+    loops.multiply_vector(earlier_v + below, n, earlier, v + below, count, of_w);
+    loops.multiply_vector(earlier_w + below, n, earlier, v + below, count, of_v);
     line = below / kLine * kLine;
-    loops.subtract_rows(of_v, earlier_v + line, n, before, n - line, w + line);
-    loops.subtract_rows(of_w, earlier_w + line, n, before, n - line, w + line);
+    loops.subtract_rows(of_v, earlier_v + line, n, earlier, n - line, w + line);
+    loops.subtract_rows(of_w, earlier_w + line, n, earlier, n - line, w + line);
     for (std::int64_t i = below; i < n; ++i) w[i] *= reflection.scale;
     const T share = reflection.scale / 2 * loops.dot(w + below, v + below, count);
     loops.add_scaled(-share, v + below, count, w + below);
