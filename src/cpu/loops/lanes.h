@@ -84,17 +84,11 @@ GRADSTEP_FORMULA Floats roots_of(Floats floats) {
   return reinterpret_cast<Floats>(_mm512_maskz_sqrt_ps(0xffff, reinterpret_cast<__m512>(floats)));
 }
 
-GRADSTEP_FORMULA Words packed_halves(Words first, Words second) {
-  return reinterpret_cast<Words>(
-      _mm512_packs_epi32(reinterpret_cast<__m512i>(first), reinterpret_cast<__m512i>(second)));
-}
-GRADSTEP_FORMULA Words packed_signed_bytes(Words first, Words second) {
-  return reinterpret_cast<Words>(
-      _mm512_packs_epi16(reinterpret_cast<__m512i>(first), reinterpret_cast<__m512i>(second)));
-}
-GRADSTEP_FORMULA Words packed_unsigned_bytes(Words first, Words second) {
-  return reinterpret_cast<Words>(
-      _mm512_packus_epi16(reinterpret_cast<__m512i>(first), reinterpret_cast<__m512i>(second)));
+using Register = __m512i;
+GRADSTEP_FORMULA Register packed_halves(Register first, Register second) { return _mm512_packs_epi32(first, second); }
+GRADSTEP_FORMULA Register packed_signed(Register first, Register second) { return _mm512_packs_epi16(first, second); }
+GRADSTEP_FORMULA Register packed_unsigned(Register first, Register second) {
+  return _mm512_packus_epi16(first, second);
 }
 GRADSTEP_FORMULA Words in_order(Words packed) {
   constexpr Integers kPlaces = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
@@ -138,17 +132,11 @@ GRADSTEP_FORMULA Floats roots_of(Floats floats) {
   return reinterpret_cast<Floats>(_mm256_sqrt_ps(reinterpret_cast<__m256>(floats)));
 }
 
-GRADSTEP_FORMULA Words packed_halves(Words first, Words second) {
-  return reinterpret_cast<Words>(
-      _mm256_packs_epi32(reinterpret_cast<__m256i>(first), reinterpret_cast<__m256i>(second)));
-}
-GRADSTEP_FORMULA Words packed_signed_bytes(Words first, Words second) {
-  return reinterpret_cast<Words>(
-      _mm256_packs_epi16(reinterpret_cast<__m256i>(first), reinterpret_cast<__m256i>(second)));
-}
-GRADSTEP_FORMULA Words packed_unsigned_bytes(Words first, Words second) {
-  return reinterpret_cast<Words>(
-      _mm256_packus_epi16(reinterpret_cast<__m256i>(first), reinterpret_cast<__m256i>(second)));
+using Register = __m256i;
+GRADSTEP_FORMULA Register packed_halves(Register first, Register second) { return _mm256_packs_epi32(first, second); }
+GRADSTEP_FORMULA Register packed_signed(Register first, Register second) { return _mm256_packs_epi16(first, second); }
+GRADSTEP_FORMULA Register packed_unsigned(Register first, Register second) {
+  return _mm256_packus_epi16(first, second);
 }
 GRADSTEP_FORMULA Words in_order(Words packed) {
   constexpr Integers kPlaces = {0, 4, 1, 5, 2, 6, 3, 7};
@@ -196,8 +184,14 @@ GRADSTEP_FORMULA void store_halves(std::uint16_t* to, Words first, Words second)
 #if defined(__AVX2__)
 // Lanes of 16 bytes are packed each on their own: groups of four bytes come out as the columns of a matrix whose rows
 // are the lanes. in_order() transposes it.
+GRADSTEP_FORMULA Register first_halves(const FourWords& words) {
+  return packed_halves(reinterpret_cast<Register>(words.of[0]), reinterpret_cast<Register>(words.of[1]));
+}
+GRADSTEP_FORMULA Register last_halves(const FourWords& words) {
+  return packed_halves(reinterpret_cast<Register>(words.of[2]), reinterpret_cast<Register>(words.of[3]));
+}
 GRADSTEP_FORMULA Words packed_bytes(const FourWords& words) {
-  return packed_unsigned_bytes(packed_halves(words.of[0], words.of[1]), packed_halves(words.of[2], words.of[3]));
+  return reinterpret_cast<Words>(packed_unsigned(first_halves(words), last_halves(words)));
 }
 
 /// Stores the lowest byte of each word; the others are zero.
@@ -208,8 +202,7 @@ GRADSTEP_FORMULA void store_bytes(std::uint8_t* to, const FourWords& words) {
 /// Stores the lowest seven bits of each word, the others are zero, and as the eighth the sign bit of `signs`, which
 /// stays where words are packed with saturation.
 GRADSTEP_FORMULA void store_signed_bytes(std::uint8_t* to, const FourWords& words, const FourWords& signs) {
-  const Words packed =
-      packed_signed_bytes(packed_halves(signs.of[0], signs.of[1]), packed_halves(signs.of[2], signs.of[3]));
+  const auto packed = reinterpret_cast<Words>(packed_signed(first_halves(signs), last_halves(signs)));
   store_words(to, in_order(packed_bytes(words) | (packed & 0x80808080U)));
 }
 #endif

@@ -15,8 +15,8 @@ constexpr std::int64_t kSmallestOfBlocks = 256;
 
 }  // namespace
 
-/// y = a x, of the last `count` rows and columns of a (n, n). Before x stand zeros, and before y what may change, as
-/// far back as rows of 64 bytes begin.
+/// y = a x, of the last `count` rows and columns of a (n, n). Back to the beginning of a line of 64 bytes, the numbers
+/// before x are zero, and those before y may change.
 template <class T>
 void TridiagonalForm<T>::multiply_symmetric(const Products<T>& products, const T* a, std::int64_t n, std::int64_t count,
                                             const T* x, T* y) {
