@@ -75,7 +75,7 @@ void BandRoot<T>::reserve(std::int64_t n, double epsilon) {
 }
 
 template <class T>
-bool BandRoot<T>::compute(double ridge, std::int32_t exponent, double scale, T* f) {
+bool BandRoot<T>::expand(double ridge, std::int32_t exponent, double scale) {
   const double smallest = bound_smallest_damped<T>(largest_, ridge, [this](const T* shifts) {
     T negated[kSturmShifts];
     std::transform(shifts, shifts + kSturmShifts, negated, [](T shift) { return -shift; });
@@ -84,11 +84,14 @@ bool BandRoot<T>::compute(double ridge, std::int32_t exponent, double scale, T* 
   const std::int64_t numbers = matrix_.blocks * kBlockSize<T>;
   const std::int64_t strip = matrix_.blocks * kBand<T> * kBandStrip<T>;
   if (!(smallest > 0) || !sum_.expand(exponent, ridge, smallest, largest_, numbers, strip)) return false;
-  const Poles<T> poles = sum_.poles();
-  loops_->find_block_resolvents(matrix_, poles, scratch_.data(), sum_.diagonals(), sum_.ratios());
-  loops_->sum_block_resolvents(sum_.diagonals(), sum_.ratios(), poles.count, n_, static_cast<T>(scale), sum_.strip(),
-                               f);
+  loops_->find_block_resolvents(matrix_, sum_.poles(), scratch_.data(), sum_.diagonals(), sum_.ratios());
+  scale_ = static_cast<T>(scale);
   return true;
+}
+
+template <class T>
+void BandRoot<T>::write(T* f) {
+  loops_->sum_block_resolvents(sum_.diagonals(), sum_.ratios(), sum_.poles().count, n_, scale_, sum_.strip(), f);
 }
 
 template class BandRoot<double>;

@@ -24,9 +24,12 @@ class BandRoot {
 
   double largest_eigenvalue();
 
-  /// scale (B + ridge I)^(-1/exponent) into the lower triangle of f (n, n), whose upper one may change. False, and f is
-  /// as before, if an eigenvalue of B lies below -ridge / 2, or for exponents above 64.
-  bool compute(double ridge, std::int32_t exponent, double scale, T* f);
+  /// Finds the summands of f = scale (B + ridge I)^(-1/exponent). False if an eigenvalue of B lies below -ridge / 2, or
+  /// for exponents above 64.
+  bool expand(double ridge, std::int32_t exponent, double scale);
+
+  /// The lower triangle of f (n, n), whose upper one may change.
+  void write(T* f);
 
   /// So that matrices up to n x n whose ridge is `epsilon` times their largest eigenvalue, or more, take no memory.
   void reserve(std::int64_t n, double epsilon);
@@ -39,6 +42,7 @@ class BandRoot {
   BlockTridiagonal<T> matrix_;
   std::int64_t n_ = 0;
   double largest_ = 0;
+  T scale_ = 1;
   ResolventSum<T, kBand<T>> sum_;
   AlignedVector<T> scratch_;
 };

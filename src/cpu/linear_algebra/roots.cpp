@@ -235,8 +235,8 @@ bool RootSolver<T>::root_of_function(std::int64_t n, const RootOptions& options,
   if (options.padded > 0) result.max_eigenvalue = largest_of_padded(n, options, read, other);
   result.ridge = ridge_of(result, options);
   const double scale = std::exp2(-exponent / static_cast<double>(options.exponent));
-  if (!function.compute(std::ldexp(result.ridge, -exponent), options.exponent, scale, other)) return false;
-  form.transform_function(products(options), reflectors, n, other);
+  if (!function.expand(std::ldexp(result.ridge, -exponent), options.exponent, scale)) return false;
+  form.transform_function(products(options), reflectors, n, function, other);
   root_ = other;
   T* statistic = reflectors;
   read(statistic);

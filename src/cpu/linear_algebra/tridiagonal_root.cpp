@@ -13,6 +13,11 @@ namespace {
 template <class T>
 constexpr std::int64_t kStrip = 64 / static_cast<std::int64_t>(sizeof(T));  // columns of a sum
 
+template <class T>
+T unless_vanished(T number) {
+  return std::abs(number) < kVanished<T> ? T{0} : number;
+}
+
 }  // namespace
 
 template <class T>
@@ -45,10 +50,14 @@ double TridiagonalRoot<T>::largest_eigenvalue() {
 template <class T>
 void TridiagonalRoot<T>::reserve(std::int64_t n, double epsilon) {
   sum_.reserve(n, n * kStrip<T>, epsilon);
+  const std::size_t poles = sum_.reserved_poles();
+  rows_.reserve(poles * static_cast<std::size_t>(n));
+  columns_.reserve(poles * static_cast<std::size_t>(n));
+  products_of_ratios_.reserve(poles);
 }
 
 template <class T>
-bool TridiagonalRoot<T>::compute(double ridge, std::int32_t exponent, double scale, T* f) {
+bool TridiagonalRoot<T>::expand(double ridge, std::int32_t exponent, double scale) {
   const double smallest = bound_smallest_damped<T>(largest_, ridge, [this](const T* shifts) {
     std::int64_t counts[kSturmShifts];
     count_below(shifts, counts);
@@ -56,10 +65,76 @@ bool TridiagonalRoot<T>::compute(double ridge, std::int32_t exponent, double sca
   });
   const std::int64_t n = matrix_.n;
   if (!(smallest > 0) || !sum_.expand(exponent, ridge, smallest, largest_, n, n * kStrip<T>)) return false;
-  const Poles<T> poles = sum_.poles();
-  loops_->find_resolvents(matrix_, poles, sum_.diagonals(), sum_.ratios());
-  loops_->sum_resolvents(sum_.diagonals(), sum_.ratios(), poles.count, n, static_cast<T>(scale), sum_.strip(), f);
+  loops_->find_resolvents(matrix_, sum_.poles(), sum_.diagonals(), sum_.ratios());
+  scale_ = static_cast<T>(scale);
+  written_ = n;
+  const auto size = static_cast<std::size_t>(summands() * n);
+  if (rows_.size() < size) rows_.resize(size);
+  if (columns_.size() < size) columns_.resize(size);
+  if (products_of_ratios_.size() < static_cast<std::size_t>(summands())) {
+    products_of_ratios_.resize(static_cast<std::size_t>(summands()));
+  }
   return true;
+}
+
+/// Rows from `end` on of the columns [begin, end): row j of the columns is the number on the diagonal times the ratios
+/// of the rows j + 1 to end - 1.
+template <class T>
+void TridiagonalRoot<T>::write_below(const Products<T>& products, std::int64_t begin, std::int64_t end, T* f) {
+  const std::int64_t n = matrix_.n;
+  const std::int64_t count = summands();
+  const std::int64_t width = end - begin;
+  T* ratios = products_of_ratios_.data();
+  std::fill_n(ratios, count, T{1});
+  for (std::int64_t j = end; j-- > begin;) {
+    const T* diagonals = sum_.diagonals() + j * count;
+    const T* own = sum_.ratios() + j * count;
+    for (std::int64_t k = 0; k < count; ++k) {
+      columns_[static_cast<std::size_t>(k * width + j - begin)] = scale_ * diagonals[k] * ratios[k];
+      ratios[k] = unless_vanished(ratios[k] * own[k]);
+    }
+  }
+  products.multiply({.rows = n - end,
+                     .columns = width,
+                     .depth = count,
+                     .a = Operand<T>{rows_.data() + end, n}.transposed(),
+                     .b = {columns_.data(), width},
+                     .c = f + end * n + begin,
+                     .c_stride = n});
+}
+
+/// Row i becomes the ratios of the rows `begin` to i; from `end` on it has those of `end` to i, which H has turned.
+template <class T>
+void TridiagonalRoot<T>::take_rows(std::int64_t begin, std::int64_t end) {
+  const std::int64_t n = matrix_.n;
+  const std::int64_t count = summands();
+  T* ratios = products_of_ratios_.data();
+  std::fill_n(ratios, count, T{1});
+  for (std::int64_t i = begin; i < end; ++i) {
+    const T* own = sum_.ratios() + i * count;
+    for (std::int64_t k = 0; k < count; ++k) {
+      ratios[k] = unless_vanished(ratios[k] * own[k]);
+      rows_[static_cast<std::size_t>(k * n + i)] = ratios[k];
+    }
+  }
+  for (std::int64_t k = 0; k < count; ++k) {
+    T* row = rows_.data() + k * n;
+    for (std::int64_t i = end; i < n; ++i) row[i] *= ratios[k];
+  }
+}
+
+template <class T>
+std::int64_t TridiagonalRoot<T>::write_columns(const Products<T>& products, std::int64_t begin, T* f) {
+  const std::int64_t n = matrix_.n;
+  const std::int64_t count = summands();
+  const std::int64_t end = written_;
+  written_ = begin < 2 * count ? 0 : begin;
+  const std::int64_t own = written_ * count;
+  loops_->sum_resolvents(sum_.diagonals() + own, sum_.ratios() + own, count, end - written_, scale_, sum_.strip(),
+                         f + written_ * (n + 1), n);
+  if (end < n) write_below(products, written_, end, f);
+  if (written_ > 0) take_rows(written_, end);
+  return written_;
 }
 
 template class TridiagonalRoot<double>;

@@ -13,6 +13,8 @@
 
 #include <cstdint>
 
+#include "core/aligned_vector.h"
+#include "core/held_bytes.h"
 #include "cpu/linear_algebra/products.h"
 #include "cpu/linear_algebra/root_poles.h"
 
@@ -27,21 +29,40 @@ class TridiagonalRoot {
 
   double largest_eigenvalue();
 
-  /// scale (T + ridge I)^(-1/exponent) into the lower triangle of f (n, n), whose upper one may change. False, and f is
-  /// as before, if an eigenvalue of T lies below -ridge / 2, or for exponents above 64.
-  bool compute(double ridge, std::int32_t exponent, double scale, T* f);
+  /// Finds the summands of f = scale (T + ridge I)^(-1/exponent). False if an eigenvalue of T lies below -ridge / 2, or
+  /// for exponents above 64.
+  bool expand(double ridge, std::int32_t exponent, double scale);
+  std::int64_t summands() const { return sum_.poles().count; }
+
+  // f is written some columns after the others, the last ones first, while the caller multiplies the rows behind them
+  // by H. Those of the columns that are not written yet are a product: rows() (summands, n) transposed times what is
+  // kept of the columns. To multiply them by H, multiply rows() by it.
+
+  /// The columns [begin, the last written one) of f (n, n) from the diagonal on; what is above it may change. All
+  /// columns before are written too if they are so few that multiplying them by H costs less than rows(). Returns the
+  /// first one that is written.
+  std::int64_t write_columns(const Products<T>& products, std::int64_t begin, T* f);
+  /// Those from the first written column on count.
+  T* rows() { return rows_.data(); }
 
   /// So that matrices up to n x n whose ridge is `epsilon` times their largest eigenvalue, or more, take no memory.
   void reserve(std::int64_t n, double epsilon);
-  std::size_t bytes() const { return sum_.bytes(); }
+  std::size_t bytes() const { return held_bytes(sum_, rows_, columns_, products_of_ratios_); }
 
  private:
   void count_below(const T* shifts, std::int64_t* counts) const { loops_->count_below(matrix_, shifts, counts); }
+  void write_below(const Products<T>& products, std::int64_t begin, std::int64_t end, T* f);
+  void take_rows(std::int64_t begin, std::int64_t end);
 
   const DenseLoops<T>* loops_ = nullptr;
   Tridiagonal<T> matrix_;
   double largest_ = 0;
+  T scale_ = 1;
+  std::int64_t written_ = 0;  // the first column that is
   ResolventSum<T, kPolesAtOnce> sum_;
+  AlignedVector<T> rows_;
+  AlignedVector<T> columns_;             // (summands, columns)
+  AlignedVector<T> products_of_ratios_;  // of each summand
 };
 
 extern template class TridiagonalRoot<double>;

@@ -203,14 +203,16 @@ void BandForm<T>::reduce(const Products<T>& products, T* a, std::int64_t n) {
 }
 
 template <class T>
-void BandForm<T>::transform_function(const Products<T>& products, const T* reflectors, std::int64_t n, T* f) {
+void BandForm<T>::transform_function(const Products<T>& products, const T* reflectors, std::int64_t n,
+                                     BandRoot<T>& of_band, T* f) {
+  of_band.write(f);
   const std::int64_t count = n - kWidth;
   const std::int64_t last = count > 0 ? (count - 1) / kPanel * kPanel : -1;
   for (std::int64_t first = last; first >= 0; first -= kPanel) {
     const std::int64_t begin = first + kWidth;
     block_.form(products, reflectors + first * n + begin, n, std::min(kPanel, count - first), n - begin,
                 scales_.data() + first);
-    block_.conjugate(products, f, n);
+    block_.conjugate(products, f + begin * (n + 1), n, begin);
   }
   products.loops().mirror_lower(f, n, n);
 }

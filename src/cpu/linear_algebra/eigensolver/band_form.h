@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/aligned_vector.h"
+#include "cpu/linear_algebra/band_root.h"
 #include "cpu/linear_algebra/eigensolver/reflectors.h"
 
 namespace gradstep::cpu {
@@ -23,8 +24,8 @@ class BandForm {
   /// B, extended to whole blocks by a number of its diagonal.
   BlockTridiagonal<T> band() const { return {diagonal_.data(), below_.data(), blocks_}; }
 
-  /// A function of B becomes that of A: f (n, n), whose lower triangle is given, and all of which is written.
-  void transform_function(const Products<T>& products, const T* reflectors, std::int64_t n, T* f);
+  /// f (n, n), a function of A, from that of B.
+  void transform_function(const Products<T>& products, const T* reflectors, std::int64_t n, BandRoot<T>& of_band, T* f);
 
   /// So that matrices up to n x n take no memory.
   void reserve(std::int64_t n);

@@ -102,40 +102,38 @@ void ReflectorBlock<T>::apply(const Products<T>& products, bool backwards, T* x,
                      .add = -1});
 }
 
-/// With the corner C that they act on, H C H^T = C - V^T Z - Z^T V, where V are the rows, B = T V C and Z = B - 1/2 (B
-/// V^T T^T) V; what stands beside the corner becomes H times it.
+/// H x H^T = x - V^T Z - Z^T V, where V are the rows, B = T V x and Z = B - 1/2 (B V^T T^T) V.
 template <class T>
-void ReflectorBlock<T>::conjugate(const Products<T>& products, T* x, std::int64_t n) {
-  const std::int64_t beside = n - length_;
-  const auto size = static_cast<std::size_t>(n * kReflectors);
+void ReflectorBlock<T>::conjugate(const Products<T>& products, T* x, std::int64_t stride, std::int64_t beside) {
+  const std::int64_t columns = beside + length_;
+  const auto size = static_cast<std::size_t>(columns * kReflectors);
   if (dots_.size() < size) dots_.resize(size);
   if (turned_.size() < size) turned_.resize(size);
   if (both_.size() < 3 * size) both_.resize(3 * size);
   const Operand<T> reflectors{reflectors_, stride_};
-  T* rows = x + beside * n;
-  T* corner = rows + beside;
-  products.loops().mirror_lower(corner, n, length_);
+  T* rows = x - beside;
+  products.loops().mirror_lower(x, stride, length_);
   products.multiply({.rows = count_,
-                     .columns = n,
+                     .columns = columns,
                      .depth = length_,
                      .a = reflectors,
-                     .b = {rows, n},
+                     .b = {rows, stride},
                      .c = dots_.data(),
-                     .c_stride = n});
+                     .c_stride = columns});
   products.multiply({.rows = count_,
-                     .columns = n,
+                     .columns = columns,
                      .depth = count_,
                      .a = triangle(),
-                     .b = {dots_.data(), n},
+                     .b = {dots_.data(), columns},
                      .c = turned_.data(),
-                     .c_stride = n});
+                     .c_stride = columns});
   products.multiply({.rows = length_,
                      .columns = beside,
                      .depth = count_,
                      .a = reflectors.transposed(),
-                     .b = {turned_.data(), n},
+                     .b = {turned_.data(), columns},
                      .c = rows,
-                     .c_stride = n,
+                     .c_stride = stride,
                      .keep = 1,
                      .add = -1});
   T gram[kReflectors * kReflectors];
@@ -143,7 +141,7 @@ void ReflectorBlock<T>::conjugate(const Products<T>& products, T* x, std::int64_
   products.multiply({.rows = count_,
                      .columns = count_,
                      .depth = length_,
-                     .a = {turned_.data() + beside, n},
+                     .a = {turned_.data() + beside, columns},
                      .b = reflectors.transposed(),
                      .c = gram,
                      .c_stride = kReflectors});
@@ -158,7 +156,7 @@ void ReflectorBlock<T>::conjugate(const Products<T>& products, T* x, std::int64_
   T* z = both_.data();
   T* v = z + count_ * length_;
   for (std::int64_t k = 0; k < count_; ++k) {
-    std::copy_n(turned_.data() + k * n + beside, length_, z + k * length_);
+    std::copy_n(turned_.data() + k * columns + beside, length_, z + k * length_);
     std::copy_n(reflectors_ + k * stride_, length_, v + k * length_);
   }
   products.multiply({.rows = count_,
@@ -176,8 +174,8 @@ void ReflectorBlock<T>::conjugate(const Products<T>& products, T* x, std::int64_
                      .depth = 2 * count_,
                      .a = Operand<T>{v, length_}.transposed(),
                      .b = {z, length_},
-                     .c = corner,
-                     .c_stride = n,
+                     .c = x,
+                     .c_stride = stride,
                      .keep = 1,
                      .add = -1,
                      .only_lower = true});

@@ -125,8 +125,17 @@ void TridiagonalForm<T>::transform_back(const Products<T>& products, const T* re
 }
 
 template <class T>
-void TridiagonalForm<T>::transform_function(const Products<T>& products, const T* reflectors, std::int64_t n, T* f) {
-  for_each_block_backwards(products, reflectors, n, [&](std::int64_t /*first*/) { block_.conjugate(products, f, n); });
+void TridiagonalForm<T>::transform_function(const Products<T>& products, const T* reflectors, std::int64_t n,
+                                            TridiagonalRoot<T>& of_tridiagonal, T* f) {
+  std::int64_t written = n;  // the first column of f that is
+  for_each_block_backwards(products, reflectors, n, [&](std::int64_t first) {
+    const std::int64_t begin = first + 1;
+    if (written > 0) written = of_tridiagonal.write_columns(products, begin, f);
+    block_.conjugate(products, f + begin * (n + 1), n, begin - written);
+    if (written > 0)
+      block_.apply(products, /*backwards=*/true, of_tridiagonal.rows() + begin, n, of_tridiagonal.summands());
+  });
+  if (written > 0) of_tridiagonal.write_columns(products, 0, f);
   products.loops().mirror_lower(f, n, n);
 }
 

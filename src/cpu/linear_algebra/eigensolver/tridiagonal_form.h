@@ -7,6 +7,7 @@
 
 #include "core/aligned_vector.h"
 #include "cpu/linear_algebra/eigensolver/reflectors.h"
+#include "cpu/linear_algebra/tridiagonal_root.h"
 
 namespace gradstep::cpu {
 
@@ -23,8 +24,9 @@ class TridiagonalForm {
   /// The rows of x (n, n), eigenvectors of T, become those of A.
   void transform_back(const Products<T>& products, const T* reflectors, std::int64_t n, T* x);
 
-  /// A function of T becomes that of A: f (n, n), whose lower triangle is given, and all of which is written.
-  void transform_function(const Products<T>& products, const T* reflectors, std::int64_t n, T* f);
+  /// f (n, n), a function of A, from that of T.
+  void transform_function(const Products<T>& products, const T* reflectors, std::int64_t n,
+                          TridiagonalRoot<T>& of_tridiagonal, T* f);
 
   /// So that matrices up to n x n take no memory.
   void reserve(std::int64_t n);

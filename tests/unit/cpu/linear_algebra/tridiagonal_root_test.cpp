@@ -38,15 +38,22 @@ struct Root {
   double ridge;
 };
 
-/// The lower triangle; empty if the matrix is refused.
+/// The lower triangle, whose columns are written in parts that begin with these; empty if the matrix is refused.
 template <class T>
-std::vector<T> root_of(const Dense& dense, const Matrix<T>& matrix, const Root& root, double scale = 1) {
+std::vector<T> root_of(const Dense& dense, const Matrix<T>& matrix, const Root& root, double scale = 1,
+                       const std::vector<std::int64_t>& parts = {0}) {
   AlignedVector<T> packed;
+  const Products<T> products(dense.in<T>(), packed);
   TridiagonalRoot<T> solver;
-  solver.begin(Products<T>(dense.in<T>(), packed), matrix.diagonal.data(), matrix.off_diagonal.data(), matrix.n());
+  solver.begin(products, matrix.diagonal.data(), matrix.off_diagonal.data(), matrix.n());
   solver.largest_eigenvalue();
   std::vector<T> f(static_cast<std::size_t>(matrix.n() * matrix.n()));
-  if (!solver.compute(root.ridge, root.exponent, scale, f.data())) return {};
+  if (!solver.expand(root.ridge, root.exponent, scale)) return {};
+  std::int64_t written = matrix.n();
+  for (const std::int64_t begin : parts) {
+    if (written > 0) written = solver.write_columns(products, begin, f.data());
+    EXPECT_TRUE(written == begin || written == 0) << written << " for " << begin;
+  }
   for (std::int64_t i = 0; i < matrix.n(); ++i) {
     std::fill_n(f.begin() + i * matrix.n() + i + 1, matrix.n() - i - 1, T{0});
   }
@@ -109,6 +116,28 @@ TYPED_TEST(TridiagonalRootOf, HasTheSameBitsOnEveryInstructionSet) {
   const std::vector<TypeParam> baseline = root_of(kDenseBaseline, matrix, {4, 1e-3});
   ASSERT_FALSE(baseline.empty());
   for (const Table& table : tables()) EXPECT_EQ(baseline, root_of(*table.dense, matrix, {4, 1e-3})) << table.name;
+}
+
+// Elements are sums of numbers of one sign: each is as accurate in parts as at once, but for what is left out.
+TYPED_TEST(TridiagonalRootOf, ColumnsMayBeWrittenInParts) {
+  constexpr std::int64_t kRows = 300;
+  Matrix<TypeParam> matrix{random_numbers<TypeParam>(kRows, 1), random_numbers<TypeParam>(kRows, 2)};
+  for (TypeParam& x : matrix.diagonal) x += 3;
+  matrix.off_diagonal[250] = 0;
+  for (const Table& table : tables()) {
+    const std::vector<TypeParam> at_once = root_of(*table.dense, matrix, {4, 1e-3}, 0.5);
+    for (const std::vector<std::int64_t>& parts :
+         {std::vector<std::int64_t>{1, 0}, {299, 298, 160, 159, 0}, {290, 226, 162, 98, 34, 0}}) {
+      const std::vector<TypeParam> in_parts = root_of(*table.dense, matrix, {4, 1e-3}, 0.5, parts);
+      for (std::size_t k = 0; k < at_once.size(); ++k) {
+        const double expected = static_cast<double>(at_once[k]);
+        const double slack = static_cast<double>(kRows * std::numeric_limits<TypeParam>::epsilon());
+        ASSERT_NEAR(static_cast<double>(in_parts[k]), expected,
+                    slack * std::abs(expected) + 1e3 * static_cast<double>(kVanished<TypeParam>))
+            << table.name << ' ' << parts[0] << ": " << k / kRows << ", " << k % kRows;
+      }
+    }
+  }
 }
 
 TYPED_TEST(TridiagonalRootOf, TheLargestEigenvalueIsThatOfTheMatrix) {
