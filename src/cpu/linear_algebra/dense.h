@@ -120,9 +120,9 @@ struct DenseLoops {
   void (*subtract_rows)(const T* factors, const T* rows, std::int64_t stride, std::int64_t count, std::int64_t length,
                         T* y);
   /// What rows [begin, end) of the lower triangle add to y = a x, of a symmetric matrix: to `end` numbers of y, which
-  /// are overwritten. What stands above the diagonal is finite. Lines are taken from `before` numbers before a, x and y
-  /// on, less than a line: of a they are finite, of x zero, of y they may change. Unless `before` is 0, before + end is
-  /// a multiple of a line's numbers.
+  /// are overwritten. `begin` is a multiple of 4. What stands above the diagonal is finite. Lines are taken from
+  /// `before` numbers before a, x and y on, less than a line: of a they are finite, of x zero, of y they may change.
+  /// Unless `before` is 0, before + end is a multiple of a line's numbers.
   void (*multiply_symmetric)(const T* a, std::int64_t stride, std::int64_t begin, std::int64_t end, const T* x, T* y,
                              std::int64_t before);
   /// Multiplies kBand vectors at once: x and y are matrices of kBand columns.
