@@ -6,6 +6,15 @@
 
 namespace gradstep::cpu {
 
+namespace {
+
+template <class T>
+void grow(std::vector<T>& list, std::int64_t count) {
+  if (list.size() < static_cast<std::size_t>(count)) list.resize(static_cast<std::size_t>(count));
+}
+
+}  // namespace
+
 template <class T>
 Reflection<T> make_reflector(const DenseLoops<T>& loops, T* x, std::int64_t count) {
   const Reflection<T> reflection = kernels::reflection(x[0], loops.dot(x + 1, x + 1, count - 1));
@@ -73,9 +82,8 @@ void ReflectorBlock<T>::form(const Products<T>& products, const T* reflectors, s
 template <class T>
 void ReflectorBlock<T>::apply(const Products<T>& products, bool backwards, T* x, std::int64_t stride,
                               std::int64_t rows) {
-  const auto size = static_cast<std::size_t>(rows * kReflectors);
-  if (dots_.size() < size) dots_.resize(size);
-  if (turned_.size() < size) turned_.resize(size);
+  grow(dots_, rows * kReflectors);
+  grow(turned_, rows * kReflectors);
   const Operand<T> reflectors{reflectors_, stride_};
   products.multiply({.rows = rows,
                      .columns = count_,
@@ -102,78 +110,75 @@ void ReflectorBlock<T>::apply(const Products<T>& products, bool backwards, T* x,
                      .add = -1});
 }
 
-/// H x H^T = x - V^T Z - Z^T V, where V are the rows, B = T V x and Z = B - 1/2 (B V^T T^T) V.
+/// With the rows V, H = I - V^T T V, P = T^T V, D = V x and W = D - 1/2 D V^T P: H x H^T = x - P^T W - W^T P.
 template <class T>
 void ReflectorBlock<T>::conjugate(const Products<T>& products, T* x, std::int64_t stride, std::int64_t beside) {
-  const std::int64_t columns = beside + length_;
-  const auto size = static_cast<std::size_t>(columns * kReflectors);
-  if (dots_.size() < size) dots_.resize(size);
-  if (turned_.size() < size) turned_.resize(size);
-  if (both_.size() < 3 * size) both_.resize(3 * size);
+  const std::int64_t size = count_ * length_;
+  grow(both_, 3 * size);
+  grow(dots_, count_ * beside);
   const Operand<T> reflectors{reflectors_, stride_};
-  T* rows = x - beside;
-  products.loops().mirror_lower(x, stride, length_);
+  // W, P and W once more: P^T W + W^T P is (P, W) transposed times (W, P).
+  T* w = both_.data();
+  T* p = w + size;
+  T* w_again = p + size;
+  const Operand<T> turned{p, length_};
   products.multiply({.rows = count_,
-                     .columns = columns,
+                     .columns = length_,
+                     .depth = count_,
+                     .a = triangle().transposed(),
+                     .b = reflectors,
+                     .c = p,
+                     .c_stride = length_});
+  T* columns = x - beside;
+  products.multiply({.rows = count_,
+                     .columns = beside,
                      .depth = length_,
                      .a = reflectors,
-                     .b = {rows, stride},
+                     .b = {columns, stride},
                      .c = dots_.data(),
-                     .c_stride = columns});
-  products.multiply({.rows = count_,
-                     .columns = columns,
-                     .depth = count_,
-                     .a = triangle(),
-                     .b = {dots_.data(), columns},
-                     .c = turned_.data(),
-                     .c_stride = columns});
+                     .c_stride = beside});
   products.multiply({.rows = length_,
                      .columns = beside,
                      .depth = count_,
-                     .a = reflectors.transposed(),
-                     .b = {turned_.data(), columns},
-                     .c = rows,
+                     .a = turned.transposed(),
+                     .b = {dots_.data(), beside},
+                     .c = columns,
                      .c_stride = stride,
                      .keep = 1,
                      .add = -1});
+  products.loops().mirror_lower(x, stride, length_);
+  products.multiply({.rows = count_,
+                     .columns = length_,
+                     .depth = length_,
+                     .a = reflectors,
+                     .b = {x, stride},
+                     .c = w,
+                     .c_stride = length_});
   T gram[kReflectors * kReflectors];
-  T turned_gram[kReflectors * kReflectors];
   products.multiply({.rows = count_,
                      .columns = count_,
                      .depth = length_,
-                     .a = {turned_.data() + beside, columns},
+                     .a = {w, length_},
                      .b = reflectors.transposed(),
                      .c = gram,
-                     .c_stride = kReflectors});
-  products.multiply({.rows = count_,
-                     .columns = count_,
-                     .depth = count_,
-                     .a = {gram, kReflectors},
-                     .b = triangle().transposed(),
-                     .c = turned_gram,
-                     .c_stride = kReflectors});
-  // Z, V and Z once more: V^T Z + Z^T V is (V, Z) transposed times (Z, V).
-  T* z = both_.data();
-  T* v = z + count_ * length_;
-  for (std::int64_t k = 0; k < count_; ++k) {
-    std::copy_n(turned_.data() + k * columns + beside, length_, z + k * length_);
-    std::copy_n(reflectors_ + k * stride_, length_, v + k * length_);
-  }
+                     .c_stride = kReflectors,
+                     .only_lower = true});
+  products.loops().mirror_lower(gram, kReflectors, count_);
   products.multiply({.rows = count_,
                      .columns = length_,
                      .depth = count_,
-                     .a = {turned_gram, kReflectors},
-                     .b = reflectors,
-                     .c = z,
+                     .a = {gram, kReflectors},
+                     .b = turned,
+                     .c = w,
                      .c_stride = length_,
                      .keep = 1,
                      .add = T(-0.5)});
-  std::copy_n(z, count_ * length_, v + count_ * length_);
+  std::copy_n(w, size, w_again);
   products.multiply({.rows = length_,
                      .columns = length_,
                      .depth = 2 * count_,
-                     .a = Operand<T>{v, length_}.transposed(),
-                     .b = {z, length_},
+                     .a = Operand<T>{p, length_}.transposed(),
+                     .b = {w, length_},
                      .c = x,
                      .c_stride = stride,
                      .keep = 1,

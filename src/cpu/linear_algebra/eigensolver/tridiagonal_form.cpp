@@ -29,15 +29,24 @@ void TridiagonalForm<T>::multiply_symmetric(const Products<T>& products, const T
   });
 }
 
+/// The columns of a line of each row, from `first` on. Rows above the diagonal do not count.
+template <class T>
+void TridiagonalForm<T>::take_columns(const T* a, std::int64_t n, std::int64_t first) {
+  const std::int64_t count = std::min(kLine, n - first);
+  for (std::int64_t i = first; i < n; ++i) {
+    for (std::int64_t k = 0; k < count; ++k) columns_[static_cast<std::size_t>(k * n + i)] = a[i * n + first + k];
+  }
+}
+
 /// Columns first to end, whose rows become reflectors. The rest of `a` stays as it was, and is A - V W^T - W V^T.
 template <class T>
 void TridiagonalForm<T>::reduce_panel(const Products<T>& products, T* a, std::int64_t n, std::int64_t first,
                                       std::int64_t end, T* diagonal, T* off_diagonal) {
   const DenseLoops<T>& loops = products.loops();
-  T* column = column_.data();
   for (std::int64_t j = first; j < end; ++j) {
     const std::int64_t earlier = j - first;
-    for (std::int64_t i = j; i < n; ++i) column[i] = a[i * n + j];
+    if (earlier % kLine == 0) take_columns(a, n, j);
+    T* column = columns_.data() + earlier % kLine * n;
     const T* earlier_v = a + first * n;
     const T* earlier_w = panel_.data();
     T of_v[kPanel];
@@ -81,7 +90,7 @@ template <class T>
 void TridiagonalForm<T>::reserve(std::int64_t n) {
   const auto count = static_cast<std::size_t>(n);
   scales_.reserve(count);
-  column_.reserve(count);
+  columns_.reserve(static_cast<std::size_t>(kLine) * count);
   panel_.reserve(static_cast<std::size_t>(3 * kPanel) * count);
   if (n >= kSmallestInStrips) strips_.reserve(static_cast<std::size_t>(kStrips) * count);
   block_.reserve(n);
@@ -90,7 +99,7 @@ void TridiagonalForm<T>::reserve(std::int64_t n) {
 template <class T>
 void TridiagonalForm<T>::reduce(const Products<T>& products, T* a, std::int64_t n, T* diagonal, T* off_diagonal) {
   scales_.resize(static_cast<std::size_t>(n));
-  column_.resize(static_cast<std::size_t>(n));
+  columns_.resize(static_cast<std::size_t>(kLine * n));
   panel_.resize(static_cast<std::size_t>(3 * kPanel * n));
   if (n >= kSmallestInStrips) strips_.resize(static_cast<std::size_t>(kStrips * n));
   for (std::int64_t first = 0; first < n; first += kPanel) {

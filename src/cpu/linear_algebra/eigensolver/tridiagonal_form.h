@@ -31,7 +31,7 @@ class TridiagonalForm {
   /// So that matrices up to n x n take no memory.
   void reserve(std::int64_t n);
   std::size_t bytes() const {
-    return (scales_.capacity() + panel_.capacity() + column_.capacity() + strips_.capacity()) * sizeof(T) +
+    return (scales_.capacity() + panel_.capacity() + columns_.capacity() + strips_.capacity()) * sizeof(T) +
            block_.bytes();
   }
 
@@ -43,14 +43,15 @@ class TridiagonalForm {
 
   void reduce_panel(const Products<T>& products, T* a, std::int64_t n, std::int64_t first, std::int64_t end,
                     T* diagonal, T* off_diagonal);
+  void take_columns(const T* a, std::int64_t n, std::int64_t first);
   template <class Body>
   void for_each_block_backwards(const Products<T>& products, const T* reflectors, std::int64_t n, Body body);
   void multiply_symmetric(const Products<T>& products, const T* a, std::int64_t n, std::int64_t count, const T* x,
                           T* y);
 
   std::vector<T> scales_;
-  AlignedVector<T> panel_;  // of each reflector w, v and w once more
-  AlignedVector<T> column_;
+  AlignedVector<T> panel_;    // of each reflector w, v and w once more
+  AlignedVector<T> columns_;  // kLine of them, transposed
   std::vector<T> strips_;
   ReflectorBlock<T> block_;
 };
