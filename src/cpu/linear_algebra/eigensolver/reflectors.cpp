@@ -110,75 +110,76 @@ void ReflectorBlock<T>::apply(const Products<T>& products, bool backwards, T* x,
                      .add = -1});
 }
 
-/// With the rows V, H = I - V^T T V, P = T^T V, D = V x and W = D - 1/2 D V^T P: H x H^T = x - P^T W - W^T P.
+/// With the columns V, H = I - V T V^T, P = V T, D = x V and W = D - 1/2 P V^T D: H x H^T = x - P W^T - W P^T. Rows of
+/// x, P and W are read where they are.
 template <class T>
 void ReflectorBlock<T>::conjugate(const Products<T>& products, T* x, std::int64_t stride, std::int64_t beside) {
-  const std::int64_t size = count_ * length_;
-  grow(both_, 3 * size);
+  // P, W and P once more: P W^T + W P^T is (P, W) times the transposed (W, P).
+  const std::int64_t width = 3 * count_;
+  grow(both_, length_ * width);
   grow(dots_, count_ * beside);
-  const Operand<T> reflectors{reflectors_, stride_};
-  // W, P and W once more: P^T W + W^T P is (P, W) transposed times (W, P).
-  T* w = both_.data();
-  T* p = w + size;
-  T* w_again = p + size;
-  const Operand<T> turned{p, length_};
-  products.multiply({.rows = count_,
-                     .columns = length_,
+  T* p = both_.data();
+  T* w = p + count_;
+  T* p_again = w + count_;
+  const Operand<T> rows{reflectors_, stride_};
+  const Operand<T> turned{p, width};
+  products.multiply({.rows = length_,
+                     .columns = count_,
                      .depth = count_,
-                     .a = triangle().transposed(),
-                     .b = reflectors,
+                     .a = rows.transposed(),
+                     .b = triangle(),
                      .c = p,
-                     .c_stride = length_});
+                     .c_stride = width});
   T* columns = x - beside;
   products.multiply({.rows = count_,
                      .columns = beside,
                      .depth = length_,
-                     .a = reflectors,
+                     .a = rows,
                      .b = {columns, stride},
                      .c = dots_.data(),
                      .c_stride = beside});
   products.multiply({.rows = length_,
                      .columns = beside,
                      .depth = count_,
-                     .a = turned.transposed(),
+                     .a = turned,
                      .b = {dots_.data(), beside},
                      .c = columns,
                      .c_stride = stride,
                      .keep = 1,
                      .add = -1});
   products.loops().mirror_lower(x, stride, length_);
-  products.multiply({.rows = count_,
-                     .columns = length_,
+  products.multiply({.rows = length_,
+                     .columns = count_,
                      .depth = length_,
-                     .a = reflectors,
-                     .b = {x, stride},
+                     .a = {x, stride},
+                     .b = rows.transposed(),
                      .c = w,
-                     .c_stride = length_});
+                     .c_stride = width});
   T gram[kReflectors * kReflectors];
   products.multiply({.rows = count_,
                      .columns = count_,
                      .depth = length_,
-                     .a = {w, length_},
-                     .b = reflectors.transposed(),
+                     .a = rows,
+                     .b = {w, width},
                      .c = gram,
                      .c_stride = kReflectors,
                      .only_lower = true});
   products.loops().mirror_lower(gram, kReflectors, count_);
-  products.multiply({.rows = count_,
-                     .columns = length_,
+  products.multiply({.rows = length_,
+                     .columns = count_,
                      .depth = count_,
-                     .a = {gram, kReflectors},
-                     .b = turned,
+                     .a = turned,
+                     .b = {gram, kReflectors},
                      .c = w,
-                     .c_stride = length_,
+                     .c_stride = width,
                      .keep = 1,
                      .add = T(-0.5)});
-  std::copy_n(w, size, w_again);
+  for (std::int64_t i = 0; i < length_; ++i) std::copy_n(p + i * width, count_, p_again + i * width);
   products.multiply({.rows = length_,
                      .columns = length_,
                      .depth = 2 * count_,
-                     .a = Operand<T>{p, length_}.transposed(),
-                     .b = {w, length_},
+                     .a = turned,
+                     .b = Operand<T>{w, width}.transposed(),
                      .c = x,
                      .c_stride = stride,
                      .keep = 1,
