@@ -1,9 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The gradstep authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the phases of a Shampoo step share on the CPU: the plan, the loops, the threads and their scratch. Blocks are
-// tasks of their own, unless there are fewer of them than threads, and so are the chunks of whole tensors.
+// What the phases of a Shampoo step share on the CPU: the plan, the loops, the threads and their scratch. Chunks of
+// whole tensors are tasks, and so are blocks, but for those that are too large beside the others: threads share their
+// products.
 #pragma once
+
+#include <algorithm>
 
 #include "backend/context.h"
 #include "cpu/linear_algebra/arithmetic.h"
@@ -37,15 +40,24 @@ struct Phases {
   const Arithmetic& arithmetic;
   PreconditioningPlan plan = {};
   Workspaces workspaces = {};
-  bool shares_blocks = false;  ///< all threads work on one block after the other
+  std::size_t shared_count = 0;  ///< of this rank's blocks, the first ones: all threads work on one after the other
+  SharedScratch shared_scratch = {};
 
+  std::span<const BlockPlan> own_blocks() const {
+    return std::span(plan.blocks).subspan(plan.first_own_block, plan.own_blocks);
+  }
+  std::span<const BlockPlan> shared_blocks() const { return own_blocks().first(shared_count); }
+  std::span<const BlockPlan> blocks_of_tasks() const { return own_blocks().subspan(shared_count); }
   /// How many blocks are under way at once.
   std::size_t tasks_of_blocks() const {
-    return std::min(shares_blocks ? std::size_t{1} : context.width(), plan.own_blocks);
+    const std::size_t least = shared_count > 0 ? 1 : 0;
+    return std::max(least, std::min(context.width(), blocks_of_tasks().size()));
   }
   template <class T>
   Products<T> products(Workspace& workspace) const {
-    return {arithmetic.dense.in<T>(), workspace.in<T>().packed, shares_blocks ? &context : nullptr};
+    SharedScratch* of_all = workspace.of_all_threads;
+    if (of_all != nullptr) return {arithmetic.dense.in<T>(), of_all->in<T>(), &context};
+    return {arithmetic.dense.in<T>(), workspace.in<T>().packed};
   }
 
   /// A chunk of up to two states of a tensor, of which the second stream may be absent.
@@ -72,29 +84,45 @@ struct Phases {
     return std::span(plan.factors).subspan(block.first_factor, block.factors);
   }
 
-  /// For a new plan. Products of large blocks are shared where at most half the threads would have a block.
+  /// Operations of its products, but for a factor.
+  double work_on(const BlockPlan& block) const {
+    std::int64_t lengths = 0;
+    for (const FactorPlan& axis : factors_of(block)) lengths += axis.n;
+    return static_cast<double>(block.size) * static_cast<double>(lengths);
+  }
+  bool is_shareable(const BlockPlan& block) const {
+    return std::ranges::any_of(factors_of(block), [&](const FactorPlan& axis) {
+      return is_worth_sharing(contraction_product<float>(AxisLayout::last(axis.n, block.size / axis.n)));
+    });
+  }
+
+  /// For a new plan, whose blocks come largest first. A block is shared that one thread would work on for longer than
+  /// all threads would on it and on the smaller ones. Sharing costs a quarter of the time.
   void choose_sharing() {
-    shares_blocks = 2 * plan.own_blocks <= context.width();
-    for (const BlockPlan& block : std::span(plan.blocks).subspan(plan.first_own_block, plan.own_blocks)) {
-      for (const FactorPlan& axis : factors_of(block)) {
-        shares_blocks = shares_blocks &&
-                        is_worth_sharing(contraction_product<float>(AxisLayout::last(axis.n, block.size / axis.n)));
-      }
+    double rest = 0;
+    for (const BlockPlan& block : own_blocks()) rest += work_on(block);
+    shared_count = 0;
+    for (const BlockPlan& block : own_blocks()) {
+      const double work = work_on(block);
+      if (0.75 * work * static_cast<double>(context.width()) <= rest || !is_shareable(block)) return;
+      ++shared_count;
+      rest -= work;
     }
   }
 
   /// body(0 of the tensor's arithmetic, block, workspace) for this rank's blocks of tensors that take part.
   template <class Body>
   void for_each_own_block(const PreconditioningStep& step, Body body) {
-    const auto run = [&](std::int64_t at) {
-      const BlockPlan& block = plan.blocks[plan.first_own_block + static_cast<std::size_t>(at)];
+    const auto run = [&](const BlockPlan& block, SharedScratch* of_all_threads) {
       if (!step.tensors[block.tensor].takes_part) return;
       const Workspaces::Lent workspace(workspaces);
+      workspace->of_all_threads = of_all_threads;
       with_arithmetic(plan.tensors[block.tensor].is_wide(), [&](auto type) { body(type, block, *workspace); });
     };
-    const auto blocks = static_cast<std::int64_t>(plan.own_blocks);
-    if (!shares_blocks) return context.parallel_for(blocks, run);
-    for (std::int64_t at = 0; at < blocks; ++at) run(at);
+    for (const BlockPlan& block : shared_blocks()) run(block, &shared_scratch);
+    const std::span<const BlockPlan> tasks = blocks_of_tasks();
+    context.parallel_for(static_cast<std::int64_t>(tasks.size()),
+                         [&](std::int64_t at) { run(tasks[static_cast<std::size_t>(at)], nullptr); });
   }
 
   /// body(0 of the tensor's arithmetic, position, tensor, chunk) for all chunks.

@@ -69,7 +69,7 @@ class CpuPreconditioning final : public Preconditioning {
 
   const char* arithmetic() const override { return phases_.arithmetic.name; }
   std::int64_t bytes() const override {
-    return static_cast<std::int64_t>(phases_.workspaces.bytes() + grafting_.bytes());
+    return static_cast<std::int64_t>(phases_.workspaces.bytes() + phases_.shared_scratch.bytes() + grafting_.bytes());
   }
 
   void plan(PreconditioningPlan plan, Queue& /*queue*/) override {
@@ -149,6 +149,8 @@ class CpuPreconditioning final : public Preconditioning {
   template <class T>
   ScratchSizes sizes_of_scratch() const;
   template <class T>
+  std::int64_t packed_size(std::span<const BlockPlan> blocks, std::size_t width) const;
+  template <class T>
   void update_statistics(const PreconditioningStep& step, const BlockPlan& block, const BlockNumbers<T>& g,
                          Workspace& workspace) const;
   template <class T>
@@ -181,6 +183,28 @@ class CpuPreconditioning final : public Preconditioning {
 void CpuPreconditioning::reserve_scratch() {
   const auto beside = static_cast<std::size_t>(has_runs_ ? phases_.context.background().threads() : 0);
   phases_.workspaces.reserve(phases_.tasks_of_blocks() + beside, sizes_of_scratch<float>(), sizes_of_scratch<double>());
+  const std::size_t width = phases_.context.width();
+  SharedScratch& shared = phases_.shared_scratch;
+  Workspace::resized(shared.f32, packed_size<float>(phases_.shared_blocks(), width));
+  Workspace::resized(shared.f64, packed_size<double>(phases_.shared_blocks(), width));
+}
+
+/// Numbers that products of these blocks pack operands into, where `width` threads share them.
+template <class T>
+std::int64_t CpuPreconditioning::packed_size(std::span<const BlockPlan> blocks, std::size_t width) const {
+  std::size_t packed = 0;
+  for (const BlockPlan& block : blocks) {
+    if (phases_.plan.tensors[block.tensor].is_wide() != kernels::kIsWide<T>) continue;
+    for (const FactorPlan& axis : phases_.factors_of(block)) {
+      const std::int64_t others = block.size / axis.n;
+      for (const AxisLayout& layout :
+           {compact_layout(axis), AxisLayout::first(axis.n, others), AxisLayout::last(axis.n, others)}) {
+        packed = std::max({packed, Products<T>::packed_size(statistic_product<T>(layout), width),
+                           Products<T>::packed_size(contraction_product<T>(layout), width)});
+      }
+    }
+  }
+  return static_cast<std::int64_t>(packed);
 }
 
 /// For the blocks in the arithmetic of T.
@@ -190,25 +214,17 @@ ScratchSizes CpuPreconditioning::sizes_of_scratch() const {
   std::int64_t block_size = 0;
   std::int64_t coded = 0;
   std::int64_t turned = 0;
-  std::size_t packed = 0;
-  const std::size_t width = phases_.shares_blocks ? phases_.context.width() : 1;
-  for (const BlockPlan& block : std::span(plan.blocks).subspan(plan.first_own_block, plan.own_blocks)) {
+  for (const BlockPlan& block : phases_.own_blocks()) {
     if (plan.tensors[block.tensor].is_wide() != (sizeof(T) == sizeof(double))) continue;
     block_size = std::max(block_size, block.size);
     for (const FactorPlan& axis : phases_.factors_of(block)) {
       if (axis.statistic.is_coded()) coded = std::max(coded, axis.n * axis.n);
       if (is_better_first(axis) && !plan.form.is_kl()) turned = std::max(turned, block.size);
-      const std::int64_t others = block.size / axis.n;
-      for (const AxisLayout& layout :
-           {compact_layout(axis), AxisLayout::first(axis.n, others), AxisLayout::last(axis.n, others)}) {
-        packed = std::max({packed, Products<T>::packed_size(statistic_product<T>(layout), width),
-                           Products<T>::packed_size(contraction_product<T>(layout), width)});
-      }
     }
   }
   const std::int64_t moments = plan.form.eigenvalue_corrected ? 2 * block_size : 0;
   return {block_size, std::max(block_size, coded), std::max({coded, moments, turned}),
-          static_cast<std::int64_t>(packed)};
+          packed_size<T>(phases_.blocks_of_tasks(), 1)};
 }
 
 /// What is in the first scratch is lost under KL.

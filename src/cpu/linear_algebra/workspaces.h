@@ -35,7 +35,24 @@ struct ScratchSizes {
   std::int64_t packed = 0;
 };
 
+/// For what all threads pack operands of products into.
+struct SharedScratch {
+  AlignedVector<float> f32;
+  AlignedVector<double> f64;
+
+  template <class T>
+  AlignedVector<T>& in() {
+    if constexpr (sizeof(T) == sizeof(double)) {
+      return f64;
+    } else {
+      return f32;
+    }
+  }
+  std::size_t bytes() const { return f32.capacity() * sizeof(float) + f64.capacity() * sizeof(double); }
+};
+
 struct Workspace {
+  SharedScratch* of_all_threads = nullptr;  ///< NULL unless all threads work on the task
   Scratches<float> f32;
   Scratches<double> f64;
   RootSolver<double> roots;
