@@ -42,7 +42,7 @@ class TridiagonalRoot {
   /// columns before are written too if they are so few that multiplying them by H costs less than rows(). Returns the
   /// first one that is written.
   std::int64_t write_columns(const Products<T>& products, std::int64_t begin, T* f);
-  /// Those from the first written column on count.
+  /// Read and written from the first written column on.
   T* rows() { return rows_.data(); }
 
   /// So that matrices up to n x n whose ridge is `epsilon` times their largest eigenvalue, or more, take no memory.
