@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 
 #include "backend/context.h"
 #include "cpu/linear_algebra/arithmetic.h"
@@ -84,29 +85,39 @@ struct Phases {
     return std::span(plan.factors).subspan(block.first_factor, block.factors);
   }
 
-  /// Operations of its products, but for a factor.
+  /// How many operations a block's products take, but for a factor.
   double work_on(const BlockPlan& block) const {
     std::int64_t lengths = 0;
     for (const FactorPlan& axis : factors_of(block)) lengths += axis.n;
     return static_cast<double>(block.size) * static_cast<double>(lengths);
   }
-  bool is_shareable(const BlockPlan& block) const {
-    return std::ranges::any_of(factors_of(block), [&](const FactorPlan& axis) {
-      return is_worth_sharing(contraction_product<float>(AxisLayout::last(axis.n, block.size / axis.n)));
-    });
+  /// How many threads find a part in products of its longest axis.
+  double threads_for(const BlockPlan& block) const {
+    std::int64_t longest = 1;
+    for (const FactorPlan& axis : factors_of(block)) longest = std::max(longest, axis.n);
+    const bool is_large = is_worth_sharing(contraction_product<float>(AxisLayout::last(longest, block.size / longest)));
+    return is_large ? static_cast<double>(std::min(static_cast<std::int64_t>(context.width()),
+                                                   std::max<std::int64_t>(1, longest / kLeastPart)))
+                    : 1;
   }
 
-  /// For a new plan, whose blocks come largest first. A block is shared that one thread would work on for longer than
-  /// all threads would on it and on the smaller ones. Sharing costs a quarter of the time.
+  /// For a new plan, whose blocks come largest first: so many are shared that all take the least time. Sharing costs a
+  /// quarter of it. A block that is not shared takes one thread.
   void choose_sharing() {
+    const std::span<const BlockPlan> blocks = own_blocks();
     double rest = 0;
-    for (const BlockPlan& block : own_blocks()) rest += work_on(block);
-    shared_count = 0;
-    for (const BlockPlan& block : own_blocks()) {
-      const double work = work_on(block);
-      if (0.75 * work * static_cast<double>(context.width()) <= rest || !is_shareable(block)) return;
-      ++shared_count;
-      rest -= work;
+    for (const BlockPlan& block : blocks) rest += work_on(block);
+    double shared = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t count = 0; count <= blocks.size(); ++count) {
+      const double next = count < blocks.size() ? work_on(blocks[count]) : 0;
+      const double all = shared + std::max(next, rest / static_cast<double>(context.width()));
+      if (all < least) {
+        least = all;
+        shared_count = count;
+      }
+      if (count < blocks.size()) shared += next / (0.75 * threads_for(blocks[count]));
+      rest -= next;
     }
   }
 
@@ -118,6 +129,7 @@ struct Phases {
       const Workspaces::Lent workspace(workspaces);
       workspace->of_all_threads = of_all_threads;
       with_arithmetic(plan.tensors[block.tensor].is_wide(), [&](auto type) { body(type, block, *workspace); });
+      workspace->of_all_threads = nullptr;
     };
     for (const BlockPlan& block : shared_blocks()) run(block, &shared_scratch);
     const std::span<const BlockPlan> tasks = blocks_of_tasks();

@@ -9,11 +9,9 @@ namespace gradstep::cpu {
 
 namespace {
 
-constexpr std::int64_t kCut = 48;  // parts have whole tiles where there are enough rows or columns
-
 /// Where part `part` of `parts` begins among `count` rows or columns, at a share of them in [0, 1].
 std::int64_t cut_at(double share, std::int64_t count) {
-  return std::min<std::int64_t>(count, std::llround(share * static_cast<double>(count) / kCut) * kCut);
+  return std::min<std::int64_t>(count, std::llround(share * static_cast<double>(count) / kLeastPart) * kLeastPart);
 }
 
 template <class T>

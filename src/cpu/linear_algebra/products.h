@@ -57,6 +57,9 @@ class Products {
 extern template class Products<double>;
 extern template class Products<float>;
 
+/// The least rows or columns of a thread's part of a product.
+inline constexpr std::int64_t kLeastPart = 48;
+
 /// Whether a product is large enough to wake other threads for.
 template <class T>
 bool is_worth_sharing(const Product<T>& product) {

@@ -106,9 +106,6 @@ class ResolventSum {
     constexpr auto kGroup = static_cast<std::size_t>(Group);
     return (poles + kGroup - 1) / kGroup * kGroup;
   }
-  static void grow(AlignedVector<T>& list, std::size_t count) {
-    if (list.size() < count) list.resize(count);
-  }
 
   PartialFractions fractions_;
   std::int64_t count_ = 0;

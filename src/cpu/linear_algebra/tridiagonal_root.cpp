@@ -18,6 +18,8 @@ T unless_vanished(T number) {
   return std::abs(number) < kVanished<T> ? T{0} : number;
 }
 
+constexpr std::int64_t kReflectors = 64;  // that turn columns together
+
 }  // namespace
 
 template <class T>
@@ -52,7 +54,7 @@ void TridiagonalRoot<T>::reserve(std::int64_t n, double epsilon) {
   sum_.reserve(n, n * kStrip<T>, epsilon);
   const std::size_t poles = sum_.reserved_poles();
   rows_.reserve(poles * static_cast<std::size_t>(n));
-  columns_.reserve(poles * static_cast<std::size_t>(n));
+  columns_.reserve(poles * static_cast<std::size_t>(std::min(n, 2 * static_cast<std::int64_t>(poles) + kReflectors)));
   products_of_ratios_.reserve(poles);
 }
 
@@ -68,12 +70,9 @@ bool TridiagonalRoot<T>::expand(double ridge, std::int32_t exponent, double scal
   loops_->find_resolvents(matrix_, sum_.poles(), sum_.diagonals(), sum_.ratios());
   scale_ = static_cast<T>(scale);
   written_ = n;
-  const auto size = static_cast<std::size_t>(summands() * n);
-  if (rows_.size() < size) rows_.resize(size);
-  if (columns_.size() < size) columns_.resize(size);
-  if (products_of_ratios_.size() < static_cast<std::size_t>(summands())) {
-    products_of_ratios_.resize(static_cast<std::size_t>(summands()));
-  }
+  const auto count = static_cast<std::size_t>(summands());
+  grow(rows_, count * static_cast<std::size_t>(n));
+  grow(products_of_ratios_, count);
   return true;
 }
 
@@ -84,6 +83,7 @@ void TridiagonalRoot<T>::write_below(const Products<T>& products, std::int64_t b
   const std::int64_t n = matrix_.n;
   const std::int64_t count = summands();
   const std::int64_t width = end - begin;
+  grow(columns_, count * width);
   T* ratios = products_of_ratios_.data();
   std::fill_n(ratios, count, T{1});
   for (std::int64_t j = end; j-- > begin;) {
@@ -103,7 +103,8 @@ void TridiagonalRoot<T>::write_below(const Products<T>& products, std::int64_t b
                      .c_stride = n});
 }
 
-/// Row i becomes the ratios of the rows `begin` to i; from `end` on it has those of `end` to i, which H has turned.
+/// Number i of each of rows() becomes the product of the ratios of rows `begin` to i. From `end` on, H has turned the
+/// products of `end` to i.
 template <class T>
 void TridiagonalRoot<T>::take_rows(std::int64_t begin, std::int64_t end) {
   const std::int64_t n = matrix_.n;
@@ -119,7 +120,7 @@ void TridiagonalRoot<T>::take_rows(std::int64_t begin, std::int64_t end) {
   }
   for (std::int64_t k = 0; k < count; ++k) {
     T* row = rows_.data() + k * n;
-    for (std::int64_t i = end; i < n; ++i) row[i] *= ratios[k];
+    for (std::int64_t i = end; i < n; ++i) row[i] = unless_vanished(row[i] * ratios[k]);
   }
 }
 

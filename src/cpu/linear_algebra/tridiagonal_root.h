@@ -34,13 +34,13 @@ class TridiagonalRoot {
   bool expand(double ridge, std::int32_t exponent, double scale);
   std::int64_t summands() const { return sum_.poles().count; }
 
-  // f is written some columns after the others, the last ones first, while the caller multiplies the rows behind them
-  // by H. Those of the columns that are not written yet are a product: rows() (summands, n) transposed times what is
-  // kept of the columns. To multiply them by H, multiply rows() by it.
+  // The caller multiplies f from both sides by H, and f is written some columns after the others, the last ones first.
+  // Columns of f that are not written yet are a product: rows() (summands, n) transposed times factors that are kept. H
+  // times these columns is H times rows().
 
   /// The columns [begin, the last written one) of f (n, n) from the diagonal on; what is above it may change. All
-  /// columns before are written too if they are so few that multiplying them by H costs less than rows(). Returns the
-  /// first one that is written.
+  /// columns before are written too if multiplying them by H costs less than
+  /// multiplying rows(). Returns the first column that is written.
   std::int64_t write_columns(const Products<T>& products, std::int64_t begin, T* f);
   /// Read and written from the first written column on.
   T* rows() { return rows_.data(); }

@@ -10,11 +10,6 @@ namespace gradstep::cpu {
 
 namespace {
 
-template <class List>
-void grow(List& list, std::int64_t count) {
-  if (list.size() < static_cast<std::size_t>(count)) list.resize(static_cast<std::size_t>(count));
-}
-
 template <class T>
 std::int64_t blocks_of(std::int64_t n) {
   return (n + kBand<T> - 1) / kBand<T>;
@@ -25,7 +20,7 @@ std::int64_t blocks_of(std::int64_t n) {
 template <class T>
 void BandForm<T>::reserve(std::int64_t n) {
   resize(n);
-  block_.reserve(n);
+  block_.reserve_to_conjugate(n);
 }
 
 template <class T>

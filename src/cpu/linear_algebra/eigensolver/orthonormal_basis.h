@@ -19,7 +19,7 @@ class OrthonormalBasis {
   /// So that matrices up to n x n take no memory.
   void reserve(std::int64_t n) {
     scales_.reserve(static_cast<std::size_t>(n));
-    block_.reserve(n);
+    block_.reserve_to_apply(n);
   }
   std::size_t bytes() const { return scales_.capacity() * sizeof(T) + block_.bytes(); }
 

@@ -6,15 +6,6 @@
 
 namespace gradstep::cpu {
 
-namespace {
-
-template <class T>
-void grow(std::vector<T>& list, std::int64_t count) {
-  if (list.size() < static_cast<std::size_t>(count)) list.resize(static_cast<std::size_t>(count));
-}
-
-}  // namespace
-
 template <class T>
 Reflection<T> make_reflector(const DenseLoops<T>& loops, T* x, std::int64_t count) {
   const Reflection<T> reflection = kernels::reflection(x[0], loops.dot(x + 1, x + 1, count - 1));

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/aligned_vector.h"
 #include "cpu/linear_algebra/products.h"
 #include "kernels/reflection.h"
 
@@ -45,11 +46,15 @@ class ReflectorBlock {
   /// x is read and written; the upper one may change.
   void conjugate(const Products<T>& products, T* x, std::int64_t stride, std::int64_t beside);
 
-  /// So that reflectors of matrices up to n x n take no memory.
-  void reserve(std::int64_t n) {
+  // So that reflectors of matrices up to n x n take no memory.
+  void reserve_to_apply(std::int64_t n) {
     const auto size = static_cast<std::size_t>(n * kReflectors);
     dots_.reserve(size);
     turned_.reserve(size);
+  }
+  void reserve_to_conjugate(std::int64_t n) {
+    const auto size = static_cast<std::size_t>(n * kReflectors);
+    dots_.reserve(size);
     both_.reserve(3 * size);
   }
   std::size_t bytes() const { return (dots_.capacity() + turned_.capacity() + both_.capacity()) * sizeof(T); }

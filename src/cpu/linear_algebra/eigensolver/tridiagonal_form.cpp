@@ -93,7 +93,8 @@ void TridiagonalForm<T>::reserve(std::int64_t n) {
   columns_.reserve(static_cast<std::size_t>(kLine) * count);
   panel_.reserve(static_cast<std::size_t>(3 * kPanel) * count);
   if (n >= kSmallestInStrips) strips_.reserve(static_cast<std::size_t>(kStrips) * count);
-  block_.reserve(n);
+  block_.reserve_to_apply(n);
+  block_.reserve_to_conjugate(n);
 }
 
 template <class T>

@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "cpu/linear_algebra/eigensolver/band_form.h"
+#include "cpu/linear_algebra/eigensolver/tridiagonal_form.h"
+#include "cpu/linear_algebra/tridiagonal_root.h"
 #include "dense_tables.h"
 #include "unit/support.h"
 
@@ -85,6 +87,25 @@ double residual(const std::vector<T>& f, const std::vector<T>& a, std::int64_t n
   return worst;
 }
 
+/// By the tridiagonal form, whose columns are written in parts from some size on.
+template <class T>
+std::vector<T> tridiagonal_root_of(const Dense& dense, std::vector<T> a, std::int64_t n, const InverseOf& root,
+                                   double scale) {
+  AlignedVector<T> packed;
+  const Products<T> products(dense.in<T>(), packed);
+  TridiagonalForm<T> form;
+  TridiagonalRoot<T> solver;
+  std::vector<T> diagonal(static_cast<std::size_t>(n));
+  std::vector<T> off_diagonal(diagonal.size());
+  form.reduce(products, a.data(), n, diagonal.data(), off_diagonal.data());
+  solver.begin(products, diagonal.data(), off_diagonal.data(), n);
+  solver.largest_eigenvalue();
+  if (!solver.expand(root.ridge, root.exponent, scale)) return {};
+  std::vector<T> f(a.size(), T{7});
+  form.transform_function(products, a.data(), n, solver, f.data());
+  return f;
+}
+
 template <class T>
 class BandRootOf : public testing::Test {};
 using BandPrecisions = testing::Types<float, double>;
@@ -109,6 +130,21 @@ TYPED_TEST(BandRootOf, RaisedToThePowerItIsTheInverse) {
         const double tolerance = (is_wide ? 1e-10 : 1e-4) + 10 * std::numeric_limits<TypeParam>::epsilon() * condition;
         EXPECT_LE(residual(f, a, n, root, 2), tolerance) << n << ' ' << columns << ' ' << root.exponent;
       }
+    }
+  }
+}
+
+// Sizes around those of blocks of reflectors (32, and 64 from 256 on).
+TYPED_TEST(BandRootOf, ByTheTridiagonalFormToo) {
+  const bool is_wide = sizeof(TypeParam) == sizeof(double);
+  for (const std::int64_t n : {1, 2, 31, 65, 129, 200, 257, 330}) {
+    const std::vector<TypeParam> a = gram<TypeParam>(n, 2 * n);
+    for (const InverseOf root : {InverseOf{4, 1e-2}, InverseOf{1, 0.1}}) {
+      const std::vector<TypeParam> f = tridiagonal_root_of(*tables().back().dense, a, n, root, 0.5);
+      ASSERT_FALSE(f.empty());
+      const double condition = 2 / root.ridge;
+      const double tolerance = (is_wide ? 1e-10 : 1e-4) + 10 * std::numeric_limits<TypeParam>::epsilon() * condition;
+      EXPECT_LE(residual(f, a, n, root, 2), tolerance) << n << ' ' << root.exponent;
     }
   }
 }

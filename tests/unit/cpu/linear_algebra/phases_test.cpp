@@ -44,6 +44,9 @@ TEST(Phases, ThreadsDoNotShareSmallBlocksOrWorkAlone) {
   EXPECT_EQ(shared_of(8, {64}), 0U);
   EXPECT_EQ(shared_of(1, {1024}), 0U);
   EXPECT_EQ(shared_of(8, {}), 0U);
+  // Products of 512 rows have ten parts.
+  EXPECT_EQ(shared_of(64, std::vector<std::int64_t>(47, 512)), 0U);
+  EXPECT_EQ(shared_of(64, std::vector<std::int64_t>(5, 512)), 5U);
 }
 
 }  // namespace

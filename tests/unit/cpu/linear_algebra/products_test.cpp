@@ -25,9 +25,9 @@ struct ProductShape {
 };
 
 // Around the tiles' sides (4, 12, 8 to 32), the cuts of rows and columns (96, 288, 576) and that of the depth (256).
-constexpr ProductShape kProductShapes[] = {{1, 1, 1},    {3, 5, 2},      {4, 8, 3},     {12, 32, 16},
-                                           {13, 33, 17}, {24, 24, 24},   {97, 65, 255}, {40, 50, 257},
-                                           {5, 577, 9},  {100, 290, 20}, {130, 7, 600}};
+constexpr ProductShape kProductShapes[] = {{1, 1, 1},     {3, 5, 2},     {4, 8, 3},     {12, 32, 16}, {13, 33, 17},
+                                           {24, 24, 24},  {97, 65, 255}, {40, 50, 257}, {5, 577, 9},  {100, 290, 20},
+                                           {130, 7, 600}, {8, 40, 30},   {20, 33, 260}};
 
 template <class T>
 struct Case {
@@ -119,6 +119,39 @@ template <class T>
 class DenseProducts : public testing::Test {};
 using Precisions = testing::Types<float, double>;
 TYPED_TEST_SUITE(DenseProducts, Precisions);
+
+// The rows of a statistic are read from its packed columns.
+TYPED_TEST(DenseProducts, AStatisticHasTheBitsOfAProductOfTwoMatrices) {
+  constexpr std::int64_t kDepth = 260;
+  for (const std::int64_t n : {1, 7, 9, 31, 97, 290, 600}) {
+    const std::vector<TypeParam> x = random_numbers<TypeParam>(n * kDepth, 4);
+    const std::vector<TypeParam> copy = x;
+    for (const bool is_transposed : {false, true}) {
+      const auto operand = [&](const std::vector<TypeParam>& numbers) {
+        const Operand<TypeParam> rows{numbers.data(), kDepth};
+        return is_transposed ? Operand<TypeParam>{numbers.data(), n}.transposed() : rows;
+      };
+      for (const Table& table : tables()) {
+        const auto triangle = [&](const std::vector<TypeParam>& other) {
+          std::vector<TypeParam> c(static_cast<std::size_t>(n * n));
+          AlignedVector<TypeParam> packed;
+          Products<TypeParam>(table.dense->in<TypeParam>(), packed)
+              .multiply({.rows = n,
+                         .columns = n,
+                         .depth = kDepth,
+                         .a = operand(x),
+                         .b = operand(other).transposed(),
+                         .c = c.data(),
+                         .c_stride = n,
+                         .only_lower = true});
+          for (std::int64_t i = 0; i < n; ++i) std::fill_n(c.begin() + i * n + i + 1, n - i - 1, TypeParam{0});
+          return c;
+        };
+        EXPECT_TRUE(triangle(x) == triangle(copy)) << table.name << ' ' << n << ' ' << is_transposed;
+      }
+    }
+  }
+}
 
 TYPED_TEST(DenseProducts, EqualTheirDefinitionForEveryShapeAndLayout) {
   for (const Table& table : tables()) {

@@ -21,15 +21,23 @@ TEST(Shampoo, ThreadsThatShareABlockChangeNoBit) {
   auto o = shampoo_options();
   o.block_size = 1024;
   o.root_precision = GRADSTEP_ROOT_PRECISION_F32;
-  const std::vector<std::vector<std::int64_t>> shapes = {{520, 540}};
+  // The small ones are tasks of their own beside it.
+  const std::vector<std::vector<std::int64_t>> shapes = {{40, 30}, {520, 540}, {64, 64}};
   for (const int eigenvalue_corrected : {0, 1}) {
     o.eigenvalue_corrected = eigenvalue_corrected;
     const auto stepped = [&](int threads) {
       Model<float> model;
-      model.params = {TestTensor<float>(shapes[0], random_values<float>(520 * 540, 1))};
-      model.grads = {TestTensor<float>(shapes[0])};
-      run(model, *make_shampoo(o, threads, shapes), 0, 3);
-      return model.params[0].values;
+      model.params.clear();
+      model.grads.clear();
+      for (const std::vector<std::int64_t>& shape : shapes) {
+        model.params.emplace_back(shape, random_values<float>(static_cast<std::size_t>(shape[0] * shape[1]), 1));
+        model.grads.emplace_back(shape);
+      }
+      const auto optimizer = make_shampoo(o, threads, shapes);
+      run(model, *optimizer, 0, 3);
+      std::vector<std::vector<float>> values;
+      for (const TestTensor<float>& param : model.params) values.push_back(param.values);
+      return values;
     };
     EXPECT_TRUE(stepped(1) == stepped(5)) << eigenvalue_corrected;
   }
