@@ -35,37 +35,32 @@ struct ScratchSizes {
   std::int64_t packed = 0;
 };
 
-/// For what all threads pack operands of products into.
-struct SharedScratch {
-  AlignedVector<float> f32;
-  AlignedVector<double> f64;
+/// A part for each arithmetic.
+template <template <class> class Part>
+struct InBothArithmetics {
+  Part<float> f32;
+  Part<double> f64;
 
   template <class T>
-  AlignedVector<T>& in() {
+  Part<T>& in() {
     if constexpr (sizeof(T) == sizeof(double)) {
       return f64;
     } else {
       return f32;
     }
   }
+};
+
+/// For what all threads pack operands of products into.
+struct SharedScratch : InBothArithmetics<AlignedVector> {
   std::size_t bytes() const { return f32.capacity() * sizeof(float) + f64.capacity() * sizeof(double); }
 };
 
-struct Workspace {
+struct Workspace : InBothArithmetics<Scratches> {
   SharedScratch* of_all_threads = nullptr;  ///< NULL unless all threads work on the task
-  Scratches<float> f32;
-  Scratches<double> f64;
   RootSolver<double> roots;
   RootSolver<float> narrow_roots;
 
-  template <class T>
-  Scratches<T>& in() {
-    if constexpr (sizeof(T) == sizeof(double)) {
-      return f64;
-    } else {
-      return f32;
-    }
-  }
   template <class T>
   static T* resized(AlignedVector<T>& scratch, std::int64_t count) {
     if (scratch.size() < static_cast<std::size_t>(count)) scratch.resize(static_cast<std::size_t>(count));
