@@ -123,6 +123,7 @@ class CpuPreconditioning final : public Preconditioning {
 
   void reserve_roots(std::span<const RootJob> jobs) override {
     cpu::reserve_roots(phases_.context, jobs, tools(), phases_.workspaces);
+    reserve_scratch();  // a block may get what roots were the first to need
   }
   void refresh_roots(std::span<const RootJob> jobs, std::span<RootRecord> records, Queue& /*queue*/) override;
   std::unique_ptr<RootRun> make_root_run() override {

@@ -34,7 +34,10 @@ TEST(Shampoo, ThreadsThatShareABlockChangeNoBit) {
         model.grads.emplace_back(shape);
       }
       const auto optimizer = make_shampoo(o, threads, shapes);
-      run(model, *optimizer, 0, 3);
+      run(model, *optimizer, 0, 2);  // first bases, then refined ones
+      const std::int64_t held = optimizer->other_bytes();
+      run(model, *optimizer, 2, 5);
+      EXPECT_EQ(optimizer->other_bytes(), held) << threads;
       std::vector<std::vector<float>> values;
       for (const TestTensor<float>& param : model.params) values.push_back(param.values);
       return values;
