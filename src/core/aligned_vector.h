@@ -28,7 +28,7 @@ struct AlignedAllocator {
 template <class T>
 using AlignedVector = std::vector<T, AlignedAllocator<T>>;
 
-/// Resizes a list that has fewer than `count` elements.
+/// Resizes a list that has fewer than `count` elements. It never shrinks.
 template <class List, class Count>
 void grow(List& list, Count count) {
   if (list.size() < static_cast<std::size_t>(count)) list.resize(static_cast<std::size_t>(count));

@@ -458,7 +458,7 @@ class CpuBackend final : public Backend, private ChunkRunner {
     return partials.data();
   }
 
-  /// At least as many rows as the loops of low_rank.h take in one walk.
+  /// At least as many rows as the loops of low_rank.h take in one pass.
   static std::int64_t rows_of_part(const LowRank& job) {
     return std::max<std::int64_t>(4, kSerialElements / std::max<std::int64_t>(job.cols, 1));
   }

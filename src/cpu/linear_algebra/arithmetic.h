@@ -20,4 +20,20 @@ inline constexpr const char* kBaselineArithmeticName = "baseline";
 #endif
 inline constexpr Arithmetic kBaselineArithmetic{kBaselineArithmeticName, kDenseBaseline};
 
+/// A part for each type that is computed in.
+template <template <class> class Part>
+struct PerType {
+  Part<float> f32;
+  Part<double> f64;
+
+  template <class T>
+  Part<T>& in() {
+    if constexpr (sizeof(T) == sizeof(double)) {
+      return f64;
+    } else {
+      return f32;
+    }
+  }
+};
+
 }  // namespace gradstep::cpu

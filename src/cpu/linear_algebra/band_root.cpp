@@ -24,7 +24,7 @@ void BandRoot<T>::begin(const Products<T>& products, const BlockTridiagonal<T>& 
   loops_ = &products.loops();
   matrix_ = matrix;
   n_ = n;
-  if (const std::size_t needed = scratch_size<T>(matrix.blocks); scratch_.size() < needed) scratch_.resize(needed);
+  grow(scratch_, scratch_size<T>(matrix.blocks));
 }
 
 /// How many of kSturmShifts, from the first one on, make sign B + shift I positive definite.

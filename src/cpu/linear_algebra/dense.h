@@ -145,8 +145,8 @@ struct DenseLoops {
   /// For each weight (A + shift I)^-1, A + shift I positive definite: writes its diagonal, (n, poles.count), and the
   /// ratios, of that shape too, that take row j - 1 to row j below the diagonal.
   void (*find_resolvents)(const Tridiagonal<T>& matrix, const Poles<T>& poles, T* diagonals, T* ratios);
-  /// The lower triangle of `scale` times their sum into f (n, n), whose upper one may change; from row j's numbers on,
-  /// that of the rows and columns from j on. `strip`: 64 bytes for each row.
+  /// The lower triangle of `scale` times their sum into f (n, n), whose upper one may change. Lists that begin with row
+  /// j give the n rows and columns from j on. `strip`: 64 bytes for each row.
   void (*sum_resolvents)(const T* diagonals, const T* ratios, std::int64_t poles, std::int64_t n, T scale, T* strip,
                          T* f, std::int64_t stride);
 

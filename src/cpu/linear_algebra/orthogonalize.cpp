@@ -44,20 +44,8 @@ struct ScratchOf {
   }
 };
 
-struct OrthogonalScratch {
-  ScratchOf<float> narrow;
-  ScratchOf<double> wide;
-
-  std::size_t bytes() const { return narrow.bytes() + wide.bytes(); }
-
-  template <class T>
-  ScratchOf<T>& in() {
-    if constexpr (sizeof(T) == sizeof(double)) {
-      return wide;
-    } else {
-      return narrow;
-    }
-  }
+struct OrthogonalScratch : PerType<ScratchOf> {
+  std::size_t bytes() const { return f32.bytes() + f64.bytes(); }
 };
 
 /// Its squares in chunks, folded as those of any norm.
@@ -106,19 +94,16 @@ void scale(const From* from, std::int64_t count, From factor, bool to_bf16, To* 
 
 template <class T>
 void reserve(const OrthogonalItem& item, std::size_t width, Iterates<T>& scratch) {
-  const auto room = [](AlignedVector<T>& numbers, std::size_t count) {
-    if (numbers.size() < count) numbers.resize(count);
-  };
   const auto square = static_cast<std::size_t>(shorter(item) * shorter(item));
-  room(scratch.x, static_cast<std::size_t>(item.matrix.size));
-  room(scratch.next, static_cast<std::size_t>(item.matrix.size));
-  room(scratch.a, square);
-  room(scratch.b, square);
+  grow(scratch.x, static_cast<std::size_t>(item.matrix.size));
+  grow(scratch.next, static_cast<std::size_t>(item.matrix.size));
+  grow(scratch.a, square);
+  grow(scratch.b, square);
   if (item.form.uses_gram(item.rows, item.columns)) {
-    room(scratch.q, square);
-    room(scratch.turned, square);
+    grow(scratch.q, square);
+    grow(scratch.turned, square);
   }
-  room(scratch.packed, std::max(Products<T>::packed_size(square_product<T>(item), width),
+  grow(scratch.packed, std::max(Products<T>::packed_size(square_product<T>(item), width),
                                 Products<T>::packed_size(next_product<T>(item), width)));
 }
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the phases of a Shampoo step share on the CPU: the plan, the loops, the threads and their scratch. Chunks of
-// whole tensors are tasks, and so are blocks, but for those that are too large beside the others: threads share their
-// products.
+// whole tensors are tasks of threads, and so are blocks. Threads share the products of blocks that are large beside the
+// others.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ struct Phases {
   const Arithmetic& arithmetic;
   PreconditioningPlan plan = {};
   Workspaces workspaces = {};
-  std::size_t shared_count = 0;  ///< of this rank's blocks, the first ones: all threads work on one after the other
+  std::size_t shared_count = 0;  ///< this rank's first blocks, whose products threads share, block after block
   SharedScratch shared_scratch = {};
 
   std::span<const BlockPlan> own_blocks() const {
@@ -56,8 +56,7 @@ struct Phases {
   }
   template <class T>
   Products<T> products(Workspace& workspace) const {
-    SharedScratch* of_all = workspace.of_all_threads;
-    if (of_all != nullptr) return {arithmetic.dense.in<T>(), of_all->in<T>(), &context};
+    if (workspace.shared != nullptr) return {arithmetic.dense.in<T>(), workspace.shared->in<T>(), &context};
     return {arithmetic.dense.in<T>(), workspace.in<T>().packed};
   }
 
@@ -85,51 +84,53 @@ struct Phases {
     return std::span(plan.factors).subspan(block.first_factor, block.factors);
   }
 
-  /// How many operations a block's products take, but for a factor.
+  /// In proportion to the operations of a block's products.
   double work_on(const BlockPlan& block) const {
     std::int64_t lengths = 0;
     for (const FactorPlan& axis : factors_of(block)) lengths += axis.n;
     return static_cast<double>(block.size) * static_cast<double>(lengths);
   }
-  /// How many threads find a part in products of its longest axis.
-  double threads_for(const BlockPlan& block) const {
+
+  /// How many threads get a part of the products over a block's longest axis.
+  std::int64_t threads_for(const BlockPlan& block) const {
     std::int64_t longest = 1;
     for (const FactorPlan& axis : factors_of(block)) longest = std::max(longest, axis.n);
-    const bool is_large = is_worth_sharing(contraction_product<float>(AxisLayout::last(longest, block.size / longest)));
-    return is_large ? static_cast<double>(std::min(static_cast<std::int64_t>(context.width()),
-                                                   std::max<std::int64_t>(1, longest / kLeastPart)))
-                    : 1;
+    if (!is_worth_sharing(contraction_product<float>(AxisLayout::last(longest, block.size / longest)))) return 1;
+    return std::clamp<std::int64_t>(longest / kLeastPart, 1, static_cast<std::int64_t>(context.width()));
   }
 
-  /// For a new plan, whose blocks come largest first: so many are shared that all take the least time. Sharing costs a
-  /// quarter of it. A block that is not shared takes one thread.
+  /// For a new plan, whose blocks come largest first. Tries how long a step takes if its first 0, 1, 2 ... blocks are
+  /// shared, and takes the least time. Shared blocks come one after the other. The rest takes as long as its largest
+  /// block, or as the work of each thread if that is more.
   void choose_sharing() {
-    const std::span<const BlockPlan> blocks = own_blocks();
+    constexpr double kEfficiency = 0.75;  // of threads that share
     double rest = 0;
-    for (const BlockPlan& block : blocks) rest += work_on(block);
-    double shared = 0;
+    for (const BlockPlan& block : own_blocks()) rest += work_on(block);
     double least = std::numeric_limits<double>::infinity();
-    for (std::size_t count = 0; count <= blocks.size(); ++count) {
-      const double next = count < blocks.size() ? work_on(blocks[count]) : 0;
-      const double all = shared + std::max(next, rest / static_cast<double>(context.width()));
-      if (all < least) {
-        least = all;
+    double shared = 0;
+    for (std::size_t count = 0; count <= plan.own_blocks; ++count) {
+      const bool is_all = count == plan.own_blocks;
+      const double largest = is_all ? 0 : work_on(own_blocks()[count]);
+      const double time = shared + std::max(largest, rest / static_cast<double>(context.width()));
+      if (time < least) {
+        least = time;
         shared_count = count;
       }
-      if (count < blocks.size()) shared += next / (0.75 * threads_for(blocks[count]));
-      rest -= next;
+      if (is_all) break;
+      shared += largest / (kEfficiency * static_cast<double>(threads_for(own_blocks()[count])));
+      rest -= largest;
     }
   }
 
   /// body(0 of the tensor's arithmetic, block, workspace) for this rank's blocks of tensors that take part.
   template <class Body>
   void for_each_own_block(const PreconditioningStep& step, Body body) {
-    const auto run = [&](const BlockPlan& block, SharedScratch* of_all_threads) {
+    const auto run = [&](const BlockPlan& block, SharedScratch* shared) {
       if (!step.tensors[block.tensor].takes_part) return;
       const Workspaces::Lent workspace(workspaces);
-      workspace->of_all_threads = of_all_threads;
+      workspace->shared = shared;
       with_arithmetic(plan.tensors[block.tensor].is_wide(), [&](auto type) { body(type, block, *workspace); });
-      workspace->of_all_threads = nullptr;
+      workspace->shared = nullptr;
     };
     for (const BlockPlan& block : shared_blocks()) run(block, &shared_scratch);
     const std::span<const BlockPlan> tasks = blocks_of_tasks();

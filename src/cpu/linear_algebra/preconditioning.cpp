@@ -123,7 +123,7 @@ class CpuPreconditioning final : public Preconditioning {
 
   void reserve_roots(std::span<const RootJob> jobs) override {
     cpu::reserve_roots(phases_.context, jobs, tools(), phases_.workspaces);
-    reserve_scratch();  // a block may get what roots were the first to need
+    reserve_scratch();  // workspaces that were added for roots serve blocks, too
   }
   void refresh_roots(std::span<const RootJob> jobs, std::span<RootRecord> records, Queue& /*queue*/) override;
   std::unique_ptr<RootRun> make_root_run() override {
@@ -185,9 +185,8 @@ void CpuPreconditioning::reserve_scratch() {
   const auto beside = static_cast<std::size_t>(has_runs_ ? phases_.context.background().threads() : 0);
   phases_.workspaces.reserve(phases_.tasks_of_blocks() + beside, sizes_of_scratch<float>(), sizes_of_scratch<double>());
   const std::size_t width = phases_.context.width();
-  SharedScratch& shared = phases_.shared_scratch;
-  Workspace::resized(shared.f32, packed_size<float>(phases_.shared_blocks(), width));
-  Workspace::resized(shared.f64, packed_size<double>(phases_.shared_blocks(), width));
+  grow(phases_.shared_scratch.f32, packed_size<float>(phases_.shared_blocks(), width));
+  grow(phases_.shared_scratch.f64, packed_size<double>(phases_.shared_blocks(), width));
 }
 
 /// Numbers that products of these blocks pack operands into, where `width` threads share them.
@@ -216,7 +215,7 @@ ScratchSizes CpuPreconditioning::sizes_of_scratch() const {
   std::int64_t coded = 0;
   std::int64_t turned = 0;
   for (const BlockPlan& block : phases_.own_blocks()) {
-    if (plan.tensors[block.tensor].is_wide() != (sizeof(T) == sizeof(double))) continue;
+    if (plan.tensors[block.tensor].is_wide() != kernels::kIsWide<T>) continue;
     block_size = std::max(block_size, block.size);
     for (const FactorPlan& axis : phases_.factors_of(block)) {
       if (axis.statistic.is_coded()) coded = std::max(coded, axis.n * axis.n);

@@ -82,7 +82,7 @@ void Products<T>::multiply(const Product<T>& product) const {
   const bool is_shared = threads_ != nullptr && is_worth_sharing(product);
   const std::size_t parts = is_shared ? threads_->width() : 1;
   const std::size_t size = packed_size_of_part(product);
-  if (packed_->size() < parts * size) packed_->resize(parts * size);
+  grow(*packed_, parts * size);
   if (parts == 1) return loops_->multiply(product, packed_->data());
   threads_->parallel_for(static_cast<std::int64_t>(parts), [&](std::int64_t part) {
     T* packed = packed_->data() + static_cast<std::size_t>(part) * size;

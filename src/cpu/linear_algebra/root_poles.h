@@ -98,7 +98,8 @@ class ResolventSum {
     ratios_.reserve(static_cast<std::size_t>(numbers) * poles);
     strip_.reserve(static_cast<std::size_t>(strip));
   }
-  std::size_t reserved_poles() const { return poles_.capacity() / 2; }
+  /// The most poles that take no memory.
+  std::int64_t reserved_poles() const { return static_cast<std::int64_t>(poles_.capacity() / 2); }
   std::size_t bytes() const { return held_bytes(fractions_, poles_, diagonals_, ratios_, strip_); }
 
  private:

@@ -59,7 +59,7 @@ void RootSolver<T>::reserve(RootAction action, RootMethod method, std::int64_t n
   const std::size_t panel = is_newton ? 0 : lines(std::min(n, kPanel) * n);
   const std::size_t vector = lines(std::max(2 * n, padded));
   const std::size_t needed = squares * square + triangle + panel + 4 * vector;
-  if (storage_.size() < needed) storage_.resize(needed);
+  grow(storage_, needed);
   T* next = storage_.data();
   for (std::size_t i = 0; i < squares; ++i, next += square) squares_[i] = next;
   triangle_ = next;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "cpu/linear_algebra/eigensolver/reflectors.h"
+
 namespace gradstep::cpu {
 
 namespace {
@@ -13,12 +15,13 @@ namespace {
 template <class T>
 constexpr std::int64_t kStrip = 64 / static_cast<std::int64_t>(sizeof(T));  // columns of a sum
 
+/// Columns that are as cheap to multiply by H as rows(): half of them are left on the average.
+std::int64_t few_columns(std::int64_t summands) { return 2 * summands; }
+
 template <class T>
 T unless_vanished(T number) {
   return std::abs(number) < kVanished<T> ? T{0} : number;
 }
-
-constexpr std::int64_t kReflectors = 64;  // that turn columns together
 
 }  // namespace
 
@@ -52,10 +55,11 @@ double TridiagonalRoot<T>::largest_eigenvalue() {
 template <class T>
 void TridiagonalRoot<T>::reserve(std::int64_t n, double epsilon) {
   sum_.reserve(n, n * kStrip<T>, epsilon);
-  const std::size_t poles = sum_.reserved_poles();
-  rows_.reserve(poles * static_cast<std::size_t>(n));
-  columns_.reserve(poles * static_cast<std::size_t>(std::min(n, 2 * static_cast<std::int64_t>(poles) + kReflectors)));
-  products_of_ratios_.reserve(poles);
+  const std::int64_t poles = sum_.reserved_poles();
+  const std::int64_t most_columns = std::min(n, few_columns(poles) + ReflectorBlock<T>::kReflectors);
+  rows_.reserve(static_cast<std::size_t>(poles * n));
+  columns_.reserve(static_cast<std::size_t>(poles * most_columns));
+  products_of_ratios_.reserve(static_cast<std::size_t>(poles));
 }
 
 template <class T>
@@ -70,14 +74,13 @@ bool TridiagonalRoot<T>::expand(double ridge, std::int32_t exponent, double scal
   loops_->find_resolvents(matrix_, sum_.poles(), sum_.diagonals(), sum_.ratios());
   scale_ = static_cast<T>(scale);
   written_ = n;
-  const auto count = static_cast<std::size_t>(summands());
-  grow(rows_, count * static_cast<std::size_t>(n));
-  grow(products_of_ratios_, count);
+  grow(rows_, summands() * n);
+  grow(products_of_ratios_, summands());
   return true;
 }
 
-/// Rows from `end` on of the columns [begin, end): row j of the columns is the number on the diagonal times the ratios
-/// of the rows j + 1 to end - 1.
+/// Rows from `end` on of the columns [begin, end) of f. The factor of column j is the number on the diagonal times the
+/// ratios of rows j + 1 to end - 1.
 template <class T>
 void TridiagonalRoot<T>::write_below(const Products<T>& products, std::int64_t begin, std::int64_t end, T* f) {
   const std::int64_t n = matrix_.n;
@@ -129,7 +132,7 @@ std::int64_t TridiagonalRoot<T>::write_columns(const Products<T>& products, std:
   const std::int64_t n = matrix_.n;
   const std::int64_t count = summands();
   const std::int64_t end = written_;
-  written_ = begin < 2 * count ? 0 : begin;
+  written_ = begin < few_columns(count) ? 0 : begin;
   const std::int64_t own = written_ * count;
   loops_->sum_resolvents(sum_.diagonals() + own, sum_.ratios() + own, count, end - written_, scale_, sum_.strip(),
                          f + written_ * (n + 1), n);

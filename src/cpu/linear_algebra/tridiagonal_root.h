@@ -34,15 +34,15 @@ class TridiagonalRoot {
   bool expand(double ridge, std::int32_t exponent, double scale);
   std::int64_t summands() const { return sum_.poles().count; }
 
-  // The caller multiplies f from both sides by H, and f is written some columns after the others, the last ones first.
-  // Columns of f that are not written yet are a product: rows() (summands, n) transposed times factors that are kept. H
-  // times these columns is H times rows().
+  // f becomes H f H^T while it is written: some columns after the others, the last ones first, and the caller
+  // multiplies by H in between. Columns that are not written yet are a product of rows() and of factors that are kept,
+  // so that H times rows() serves for all of them.
 
-  /// The columns [begin, the last written one) of f (n, n) from the diagonal on; what is above it may change. All
-  /// columns before are written too if multiplying them by H costs less than
-  /// multiplying rows(). Returns the first column that is written.
+  /// Writes columns [begin, c) of f (n, n) from the diagonal on, where c is the first column that is written. What is
+  /// above the diagonal may change. Begins with column 0 if H times the columns before costs less than H times rows().
+  /// Returns the first column that is written then.
   std::int64_t write_columns(const Products<T>& products, std::int64_t begin, T* f);
-  /// Read and written from the first written column on.
+  /// (summands, n), of which the caller multiplies what belongs to rows of columns that are written.
   T* rows() { return rows_.data(); }
 
   /// So that matrices up to n x n whose ridge is `epsilon` times their largest eigenvalue, or more, take no memory.
@@ -61,8 +61,8 @@ class TridiagonalRoot {
   std::int64_t written_ = 0;  // the first column that is
   ResolventSum<T, kPolesAtOnce> sum_;
   AlignedVector<T> rows_;
-  AlignedVector<T> columns_;             // (summands, columns)
-  AlignedVector<T> products_of_ratios_;  // of each summand
+  AlignedVector<T> columns_;             // (summands, columns), the factors
+  AlignedVector<T> products_of_ratios_;  // (summands)
 };
 
 extern template class TridiagonalRoot<double>;

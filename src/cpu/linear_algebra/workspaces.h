@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "core/aligned_vector.h"
+#include "cpu/linear_algebra/arithmetic.h"
 #include "cpu/linear_algebra/pool.h"
 #include "cpu/linear_algebra/roots.h"
 
@@ -35,35 +36,19 @@ struct ScratchSizes {
   std::int64_t packed = 0;
 };
 
-/// A part for each arithmetic.
-template <template <class> class Part>
-struct InBothArithmetics {
-  Part<float> f32;
-  Part<double> f64;
-
-  template <class T>
-  Part<T>& in() {
-    if constexpr (sizeof(T) == sizeof(double)) {
-      return f64;
-    } else {
-      return f32;
-    }
-  }
-};
-
-/// For what all threads pack operands of products into.
-struct SharedScratch : InBothArithmetics<AlignedVector> {
+/// What threads that share a product pack its operands into.
+struct SharedScratch : PerType<AlignedVector> {
   std::size_t bytes() const { return f32.capacity() * sizeof(float) + f64.capacity() * sizeof(double); }
 };
 
-struct Workspace : InBothArithmetics<Scratches> {
-  SharedScratch* of_all_threads = nullptr;  ///< NULL unless all threads work on the task
+struct Workspace : PerType<Scratches> {
+  SharedScratch* shared = nullptr;  ///< not NULL while all threads work on the task
   RootSolver<double> roots;
   RootSolver<float> narrow_roots;
 
   template <class T>
   static T* resized(AlignedVector<T>& scratch, std::int64_t count) {
-    if (scratch.size() < static_cast<std::size_t>(count)) scratch.resize(static_cast<std::size_t>(count));
+    grow(scratch, count);
     return scratch.data();
   }
   template <class T>

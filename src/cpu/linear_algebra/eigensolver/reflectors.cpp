@@ -101,8 +101,8 @@ void ReflectorBlock<T>::apply(const Products<T>& products, bool backwards, T* x,
                      .add = -1});
 }
 
-/// With the columns V, H = I - V T V^T, P = V T, D = x V and W = D - 1/2 P V^T D: H x H^T = x - P W^T - W P^T. Rows of
-/// x, P and W are read where they are.
+/// With reflectors in the columns of V, H = I - V T V^T, P = V T, D = x V and W = D - 1/2 P V^T D: H x H^T = x - P W^T
+/// - W P^T. Products read rows of x, P and W in place.
 template <class T>
 void ReflectorBlock<T>::conjugate(const Products<T>& products, T* x, std::int64_t stride, std::int64_t beside) {
   // P, W and P once more: P W^T + W P^T is (P, W) times the transposed (W, P).

@@ -42,8 +42,8 @@ class ReflectorBlock {
   /// x = x H_0 H_1 ..., or x ... H_1 H_0 if `backwards`, for `rows` rows of x.
   void apply(const Products<T>& products, bool backwards, T* x, std::int64_t stride, std::int64_t rows);
 
-  /// x = H x H^T, H = H_0 H_1 ..., of a symmetric x, and H times the `beside` columns before it. The lower triangle of
-  /// x is read and written; the upper one may change.
+  /// x = H x H^T, H = H_0 H_1 ..., of a symmetric x (length, length), and H times the `beside` columns to its left. The
+  /// lower triangle of x is read and written; the upper one may change.
   void conjugate(const Products<T>& products, T* x, std::int64_t stride, std::int64_t beside);
 
   // So that reflectors of matrices up to n x n take no memory.

@@ -29,7 +29,8 @@ void TridiagonalForm<T>::multiply_symmetric(const Products<T>& products, const T
   });
 }
 
-/// The columns of a line of each row, from `first` on. Rows above the diagonal do not count.
+/// Columns of a, as many as a line has numbers and from `first` on, into the rows of columns_. Rows before `first` are
+/// left out.
 template <class T>
 void TridiagonalForm<T>::take_columns(const T* a, std::int64_t n, std::int64_t first) {
   const std::int64_t count = std::min(kLine, n - first);
@@ -142,8 +143,9 @@ void TridiagonalForm<T>::transform_function(const Products<T>& products, const T
     const std::int64_t begin = first + 1;
     if (written > 0) written = of_tridiagonal.write_columns(products, begin, f);
     block_.conjugate(products, f + begin * (n + 1), n, begin - written);
-    if (written > 0)
+    if (written > 0) {
       block_.apply(products, /*backwards=*/true, of_tridiagonal.rows() + begin, n, of_tridiagonal.summands());
+    }
   });
   if (written > 0) of_tridiagonal.write_columns(products, 0, f);
   products.loops().mirror_lower(f, n, n);

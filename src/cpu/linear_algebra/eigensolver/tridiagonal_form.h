@@ -51,7 +51,7 @@ class TridiagonalForm {
 
   std::vector<T> scales_;
   AlignedVector<T> panel_;    // of each reflector w, v and w once more
-  AlignedVector<T> columns_;  // kLine of them, transposed
+  AlignedVector<T> columns_;  // (kLine, n), transposed
   std::vector<T> strips_;
   ReflectorBlock<T> block_;
 };
