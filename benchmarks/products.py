@@ -3,7 +3,7 @@
 """usage: products.py BUILD_DIR [RESULTS.json]
 
 Shampoo's matrix products beside torch.mm, its eigensolver beside NumPy's and torch's eigh, and its inverse fourth roots
-beside those of their eigenvectors and of coupled Newton, on one thread.
+beside those of their eigenvectors, of Meta's Distributed Shampoo and of coupled Newton, on one thread.
 Contenders take turns in every round, and what they have computed is compared.
 """
 
@@ -14,6 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -29,6 +30,11 @@ try:
     torch.set_num_threads(1)
 except ImportError:
     torch = None
+
+try:
+    from distributed_shampoo.preconditioner import matrix_functions as meta
+except ImportError:
+    meta = None
 
 SIZES = (32, 64, 128, 256, 512, 1024)
 NEWTON_SIZES = (128, 512)
@@ -136,6 +142,13 @@ def root_case(library: Library, n: int, dtype: str) -> Case:
     if torch is not None:
         held = torch.from_numpy(a)
         contenders["torch"] = lambda: keep("torch", *torch.linalg.eigh(held))
+    if meta is not None:
+        epsilon = 1e-6 * float(np.linalg.eigvalsh(a)[-1])
+
+        def find_meta_root() -> None:
+            results["Meta"] = meta.matrix_inverse_root(held, Fraction(4), epsilon=epsilon).numpy()
+
+        contenders["Meta"] = find_meta_root
 
     def check() -> None:
         for root in results.values():
