@@ -14,7 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "cpu/linear_algebra/eigensolver/tridiagonal_form.h"
 #include "dense_tables.h"
+#include "inverse_of.h"
 
 namespace gradstep::cpu {
 namespace {
@@ -57,6 +59,24 @@ std::vector<T> root_of(const Dense& dense, const Matrix<T>& matrix, const Root& 
   for (std::int64_t i = 0; i < matrix.n(); ++i) {
     std::fill_n(f.begin() + i * matrix.n() + i + 1, matrix.n() - i - 1, T{0});
   }
+  return f;
+}
+
+/// Of a symmetric matrix (n, n). Empty if it is refused.
+template <class T>
+std::vector<T> root_by_form(const Dense& dense, std::vector<T> a, std::int64_t n, const InverseOf& root, double scale) {
+  AlignedVector<T> packed;
+  const Products<T> products(dense.in<T>(), packed);
+  TridiagonalForm<T> form;
+  TridiagonalRoot<T> solver;
+  std::vector<T> diagonal(static_cast<std::size_t>(n));
+  std::vector<T> off_diagonal(diagonal.size());
+  form.reduce(products, a.data(), n, diagonal.data(), off_diagonal.data());
+  solver.begin(products, diagonal.data(), off_diagonal.data(), n);
+  solver.largest_eigenvalue();
+  if (!solver.expand(root.ridge, root.exponent, scale)) return {};
+  std::vector<T> f(a.size(), T{7});
+  form.transform_function(products, a.data(), n, solver, f.data());
   return f;
 }
 
@@ -136,6 +156,17 @@ TYPED_TEST(TridiagonalRootOf, ColumnsMayBeWrittenInParts) {
                     slack * std::abs(expected) + 1e3 * static_cast<double>(kVanished<TypeParam>))
             << table.name << ' ' << parts[0] << ": " << k / kRows << ", " << k % kRows;
       }
+    }
+  }
+}
+
+// Sizes around those of blocks of reflectors (32, and 64 from 256 on). Larger ones are written in parts.
+TYPED_TEST(TridiagonalRootOf, OfAMatrixThatHasThisFormIsTheInverseWhenRaisedToThePower) {
+  for (const std::int64_t n : {1, 2, 31, 65, 129, 200, 257, 330}) {
+    const std::vector<TypeParam> a = gram<TypeParam>(n, 2 * n);
+    for (const InverseOf root : {InverseOf{4, 1e-2}, InverseOf{1, 0.1}}) {
+      SCOPED_TRACE(testing::Message() << n << ' ' << root.exponent);
+      expect_root(root_by_form(*tables().back().dense, a, n, root, 0.5), a, n, root, 2);
     }
   }
 }
