@@ -62,7 +62,7 @@ std::vector<T> root_of(const Dense& dense, const Matrix<T>& matrix, const Root& 
   return f;
 }
 
-/// Of a symmetric matrix (n, n). Empty if it is refused.
+/// The root of a symmetric matrix (n, n). Empty if it is refused.
 template <class T>
 std::vector<T> root_by_form(const Dense& dense, std::vector<T> a, std::int64_t n, const InverseOf& root, double scale) {
   AlignedVector<T> packed;
