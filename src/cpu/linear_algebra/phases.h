@@ -84,7 +84,7 @@ struct Phases {
     return std::span(plan.factors).subspan(block.first_factor, block.factors);
   }
 
-  /// In proportion to the operations of a block's products.
+  /// Returns a number in proportion to the operations of a block's products.
   double work_on(const BlockPlan& block) const {
     std::int64_t lengths = 0;
     for (const FactorPlan& axis : factors_of(block)) lengths += axis.n;
@@ -99,9 +99,9 @@ struct Phases {
     return std::clamp<std::int64_t>(longest / kLeastPart, 1, static_cast<std::int64_t>(context.width()));
   }
 
-  /// For a new plan, whose blocks come largest first. Tries how long a step takes if its first 0, 1, 2 ... blocks are
-  /// shared, and takes the least time. Shared blocks come one after the other. The rest takes as long as its largest
-  /// block, or as the work of each thread if that is more.
+  /// Chooses, for a new plan, how many of its first blocks are shared: so many that a step takes the least time by this
+  /// model. Blocks come largest first. Shared ones come one after the other. The rest takes as long as its largest
+  /// block, or as an equal share of its work if that is longer.
   void choose_sharing() {
     constexpr double kEfficiency = 0.75;  // of threads that share
     double rest = 0;

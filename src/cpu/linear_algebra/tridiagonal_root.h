@@ -34,15 +34,15 @@ class TridiagonalRoot {
   bool expand(double ridge, std::int32_t exponent, double scale);
   std::int64_t summands() const { return sum_.poles().count; }
 
-  // f becomes H f H^T while it is written: some columns after the others, the last ones first, and the caller
-  // multiplies by H in between. Columns that are not written yet are a product of rows() and of factors that are kept,
-  // so that H times rows() serves for all of them.
+  // f becomes H f H^T while it is written. The last columns are written first, and the caller multiplies by H in
+  // between. Columns that are not written yet are a product of rows() and of factors that are kept: H times rows()
+  // serves for all of them.
 
-  /// Writes columns [begin, c) of f (n, n) from the diagonal on, where c is the first column that is written. What is
-  /// above the diagonal may change. Begins with column 0 if H times the columns before costs less than H times rows().
-  /// Returns the first column that is written then.
+  /// Writes columns [begin, c) of f (n, n) from the diagonal on, c being the first one that was written before. What is
+  /// above the diagonal may change. Begins with column 0 where H times those columns costs less than H times rows().
+  /// Returns the column it began with.
   std::int64_t write_columns(const Products<T>& products, std::int64_t begin, T* f);
-  /// (summands, n), of which the caller multiplies what belongs to rows of columns that are written.
+  /// (summands, n). The caller multiplies the numbers from the first written column on.
   T* rows() { return rows_.data(); }
 
   /// So that matrices up to n x n whose ridge is `epsilon` times their largest eigenvalue, or more, take no memory.
